@@ -1,0 +1,37 @@
+package job
+
+import "tidemark/engine/stream"
+
+// FunctionInfo is what a job needs to know of an aggregate to be checked: what it
+// reads, gives and takes. It comes from the list of built-ins or from a plug-in's
+// manifest.
+type FunctionInfo struct {
+	Inputs  []Input
+	Outputs []stream.Field
+	Params  []Param
+}
+
+// Input is a column that a function reads. Any kind of Kinds will do; empty means
+// every kind.
+type Input struct {
+	Name  string
+	Kinds []stream.Kind
+}
+
+// Param is an argument that a function takes.
+type Param struct {
+	Name     string
+	Kind     stream.Kind
+	Required bool
+	Default  Arg
+}
+
+// Resolver finds functions while a job is loaded. Errors are shown at the place of
+// the reference in the job file, so they say only what is wrong with the function.
+type Resolver interface {
+	// Builtin describes a built-in aggregate. ok is false for an unknown name, and
+	// names then lists those that exist.
+	Builtin(name string) (info FunctionInfo, ok bool, names []string)
+	// Plugin opens a module and describes its aggregate; it fills in p.Digest.
+	Plugin(p *Plugin) (FunctionInfo, error)
+}

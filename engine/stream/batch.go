@@ -1,0 +1,100 @@
+package stream
+
+// Batch carries records of one sender, in order, as columns (engine rule T1). It
+// has no meaning of its own: cut elsewhere, the same records give the same rows.
+//
+// A batch has one owner at a time; sending it hands it over. All of its slices,
+// the blob included, belong to it and are reused once its last owner is done.
+type Batch struct {
+	Columns // the fields that the job names
+
+	Source SourceID
+	Split  []SplitID // which split a row was read from
+	Pos    []int64   // place of the row in its split: line number from 1 for files
+	Raw    []Str     // the record as it was read, in Blob: for late and failed output
+
+	Time []Time // event time
+	// WM is the sender's watermark before each row: it does not go down. It is a
+	// plain column, not run-length coded: in the common setting (after every
+	// record) it steps at every second row, and segments are cut at any row.
+	WM   []Time
+	High []Time // highest event time seen in the row's split, the row included
+
+	// Trailing is the sender's watermark after the last row. A batch without rows
+	// carries just that.
+	Trailing Time
+	// Next is the split that the sender reads next, at Trailing: with it the place
+	// of the sender in the order of an ordered replay (T6).
+	Next SplitID
+
+	// Key and Hash are set when the batch is routed by key: the encoded key
+	// (see AppendKey) in Blob, and its hash.
+	Key  []Str
+	Hash []uint64
+}
+
+// SourceID numbers the sources of a job, in the order of the job file.
+type SourceID uint16
+
+// SplitID numbers the splits of a job; it is the same in every run over the same
+// input, so that it can decide ties in an ordered replay.
+type SplitID uint32
+
+// LastSplit is the split id of a sender that has ended: behind all others.
+const LastSplit SplitID = ^SplitID(0)
+
+// Reset empties the batch for reuse and gives it columns of these kinds.
+func (b *Batch) Reset(kinds []Kind) {
+	if cap(b.Cols) < len(kinds) {
+		b.Cols = append(b.Cols[:cap(b.Cols)], make([]Column, len(kinds)-cap(b.Cols))...)
+	}
+	b.Cols = b.Cols[:len(kinds)]
+	for i, k := range kinds {
+		b.Cols[i].Reset(k)
+	}
+	b.N, b.Blob = 0, b.Blob[:0]
+	b.Split, b.Pos, b.Raw = b.Split[:0], b.Pos[:0], b.Raw[:0]
+	b.Time, b.WM, b.High = b.Time[:0], b.WM[:0], b.High[:0]
+	b.Key, b.Hash = b.Key[:0], b.Hash[:0]
+	b.Trailing, b.Next = MinTime, 0
+}
+
+// AppendRow copies row i of src, blob pieces included, to the end of b, which
+// must have the same columns. Called per record where batches are split by key
+// or merged by time.
+func (b *Batch) AppendRow(src *Batch, i int) {
+	for c := range b.Cols {
+		d, s := &b.Cols[c], &src.Cols[c]
+		if s.Null(i) {
+			d.AppendNull()
+			continue
+		}
+		switch s.Kind {
+		case Int64, Timestamp:
+			d.AppendInt(s.Ints[i])
+		case Float64:
+			d.AppendFloat(s.Floats[i])
+		case Bool:
+			d.AppendBool(s.Bools[i])
+		default:
+			d.AppendStr(b.copyStr(src, s.Strs[i]))
+		}
+	}
+	b.Split = append(b.Split, src.Split[i])
+	b.Pos = append(b.Pos, src.Pos[i])
+	b.Raw = append(b.Raw, b.copyStr(src, src.Raw[i]))
+	b.Time = append(b.Time, src.Time[i])
+	b.WM = append(b.WM, src.WM[i])
+	b.High = append(b.High, src.High[i])
+	if len(src.Key) > 0 {
+		b.Key = append(b.Key, b.copyStr(src, src.Key[i]))
+		b.Hash = append(b.Hash, src.Hash[i])
+	}
+	b.N++
+}
+
+func (b *Batch) copyStr(src *Batch, s Str) Str {
+	off := uint32(len(b.Blob))
+	b.Blob = append(b.Blob, s.Bytes(src.Blob)...)
+	return Str{off, s.Len}
+}

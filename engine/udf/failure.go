@@ -1,0 +1,31 @@
+package udf
+
+import "fmt"
+
+// Failure says that user code refused its input or broke down. Built-in functions
+// use it too, for example for a sum that leaves int64.
+type Failure struct {
+	// Op is the place in the call that failed: an index into Rows.Sel for Add, the
+	// number of the accumulator for Merge and Result; -1 when it is not known.
+	Op int
+	// Trap: the instance is gone and was replaced by a fresh one. A record is
+	// condemned only by a call that carried it alone, since what a trapped call
+	// did before is not known (abi.md, point 8).
+	Trap bool
+	// Module names the plug-in; empty for built-in functions.
+	Module  string
+	Message string
+}
+
+func (f *Failure) Error() string {
+	what := "refused"
+	if f.Trap {
+		what = "trapped"
+	}
+	if f.Module == "" {
+		return fmt.Sprintf("function %s: %s", what, f.Message)
+	}
+	return fmt.Sprintf("plug-in %s %s: %s", f.Module, what, f.Message)
+}
+
+var _ error = (*Failure)(nil)
