@@ -1,0 +1,2 @@
+// Package engine runs one job: it reads, times, groups, computes and writes.
+package engine

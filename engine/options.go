@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"tidemark/engine/job"
+	"tidemark/engine/stream"
+	"tidemark/engine/udf"
+	"tidemark/internal/env"
+)
+
+// Options is what a job gets from its host.
+type Options struct {
+	Env    env.Env
+	Stdin  io.Reader // for the file source "-"
+	Stdout io.Writer // for stdout sinks
+
+	// Plugins makes instances of plug-ins; built-ins are the engine's own.
+	Plugins Plugins
+	// Turns shares the CPU between tenants; nil: there is only this job (K5).
+	Turns Turns
+	// FirstStart is when this job was first started over its bounded input, so that
+	// a re-run judges max_future as the first run did.
+	FirstStart time.Time
+	// Complete holds watermarks until the end of the input: the complete result (T7).
+	Complete bool
+	// Observe receives what happens, one call at a time, from the engine's
+	// goroutines; it must return quickly. May be nil.
+	Observe func(Event)
+}
+
+// Plugins makes an instance of a job's plug-in. kinds are the kinds of the bound
+// columns. Called once for each subtask; the instance is used by one goroutine.
+type Plugins interface {
+	Aggregate(ctx context.Context, p *job.Plugin, a *job.Aggregate, kinds []stream.Kind) (udf.Aggregate, error)
+}
+
+// Turns is the host's fair share of the CPU. A task holds a turn for each batch.
+type Turns interface {
+	// Acquire waits until the job may run a batch.
+	Acquire(ctx context.Context) error
+	// Release returns the turn with what it cost.
+	Release(cpu time.Duration, fuel int64)
+}
+
+// Event is something that the job's owner may want to know; the host turns it into
+// logs, progress and metrics.
+type Event interface{ event() }
+
+// Warning is a condition that the owner should hear of once.
+type Warning struct{ Operator, Message string }
+
+// Progress is sent after each batch of a source, with totals of that source.
+type Progress struct {
+	Source    string
+	Read      int64
+	Watermark stream.Time
+}
+
+func (Warning) event()  {}
+func (Progress) event() {}
