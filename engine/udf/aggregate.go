@@ -22,7 +22,10 @@ type Aggregate interface {
 	Info() Info
 	// Create makes dst hold n fresh accumulators.
 	Create(dst *Accs, n int) error
-	// Add folds each selected record into the accumulator of its group.
+	// Add folds each selected record into the accumulator of its group. Fixed size:
+	// accs holds rows.Groups accumulators, changed in place. Varying size: accs comes
+	// in empty and leaves with rows.Groups partials, each begun from a fresh
+	// accumulator; the caller merges them with what it has when that is cheap (K4).
 	Add(accs *Accs, rows *Rows) error
 	// Merge folds accumulator i of from into accumulator i of into, for all i. The
 	// records behind into came before those behind from.
@@ -104,4 +107,6 @@ type Rows struct {
 	Cols  []int    // for each Info().Inputs, the number of the batch's column
 	Sel   []uint32 // rows of the batch, ascending
 	Group []uint32 // for each of Sel, the accumulator that it is folded into
+	// Groups is the number of accumulators; every one of them has a record in Sel.
+	Groups int
 }
