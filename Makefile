@@ -1,0 +1,66 @@
+# Only Go, git and make are needed; modules come over the network.
+# Recipes are short: what is longer than a few lines is a script or a Go program.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+
+TIDEMARK := bin/tidemark
+GUESTS   := bin/plugins/stats.wasm bin/plugins/distinct.wasm
+
+# Packages whose goroutines meet: the race detector runs over these.
+RACE_QUICK := ./engine/exchange/... ./engine/source/... ./internal/...
+RACE       := ./engine/... ./abi/... ./host/... ./internal/...
+
+.PHONY: help go-version build guests demo serve-demo test test-all check race bench fuzz clean
+
+help: ## list the targets
+	@echo "Tidemark: windows over event time, with your functions as WebAssembly plug-ins."
+	@echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+go-version:
+	@sh scripts/check-go.sh
+
+build: go-version ## build the host: bin/tidemark
+	@go build -o $(TIDEMARK) ./cmd/host
+
+guests: $(GUESTS) ## build the plug-ins in plugins/ to bin/plugins/*.wasm
+
+.SECONDEXPANSION:
+bin/plugins/%.wasm: $$(wildcard plugins/$$*/*.go) $(wildcard sdk/go/*.go) | build
+	@mkdir -p bin/plugins
+	@$(TIDEMARK) plugin build plugins/$* -o $@
+
+demo: build guests ## run a job with a Wasm plug-in over real earthquakes: results, late, bad, ledger
+	@sh scripts/demo.sh
+
+serve-demo: build guests ## the same job on a host: tenant, token, upload, submit, read, stop
+	@sh scripts/serve-demo.sh
+
+test: go-version ## what you run before a commit (Go only, under 3 minutes)
+	@go build ./...
+	@go test ./...
+	@sh scripts/race.sh $(RACE_QUICK)
+
+test-all: check race fuzz ## everything: checks, race detector, fuzzing; CI runs it after test
+
+check: go-version ## format, vet, staticcheck, import table, go.mod
+	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted by gofmt:"; echo "$$bad"; exit 1; fi
+	@go vet ./...
+	@GOOS=wasip1 GOARCH=wasm go vet -unsafeptr=false ./sdk/... ./plugins/...
+	@go tool staticcheck ./...
+	@go test ./internal/lint
+	@go mod tidy -diff
+
+race: go-version ## all tests of engine, ABI and host under the race detector, where a C compiler is found
+	@sh scripts/race.sh $(RACE)
+
+bench: build guests ## workload W1 against the reference loop: CPU seconds, ratio, peak memory
+	@go run ./bench
+
+FUZZTIME ?= 5s
+fuzz: go-version ## a short run of every fuzz target (FUZZTIME=5s each)
+	@sh scripts/fuzz.sh $(FUZZTIME)
+
+clean: ## remove what was built
+	@rm -rf bin out
