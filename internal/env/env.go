@@ -6,6 +6,7 @@ package env
 
 import (
 	"context"
+	"crypto/rand"
 	"io"
 	"io/fs"
 	"os"
@@ -17,10 +18,12 @@ import (
 type Env struct {
 	Clock Clock
 	FS    FS
+	// Rand gives unpredictable bytes, for tokens and names.
+	Rand io.Reader
 }
 
 // Real returns the machine's own clock and files.
-func Real() Env { return Env{Clock: realClock{}, FS: realFS{}} }
+func Real() Env { return Env{Clock: realClock{}, FS: realFS{}, Rand: rand.Reader} }
 
 // Clock tells processing time.
 type Clock interface {

@@ -18,6 +18,14 @@ var (
 	// ErrExternal: a disk, broker or network failed. Retried with back-off where a
 	// restart policy allows it.
 	ErrExternal = errors.New("outside failure")
+	// ErrUnknown: the host knows nothing by that name. What belongs to another tenant
+	// is unknown too. Told to whoever asked.
+	ErrUnknown = errors.New("unknown")
+	// ErrConflict: the name is taken, or the thing is in a state that does not allow
+	// it. Told to whoever asked; asking again later may work.
+	ErrConflict = errors.New("conflict")
+	// ErrDenied: no token, or not a valid one. Told to whoever asked.
+	ErrDenied = errors.New("denied")
 	// ErrQuota: a limit of the tenant is reached. Told to the tenant.
 	ErrQuota = errors.New("quota exceeded")
 	// ErrCorrupt: stored bytes are not what was written. Told to the operator; an
@@ -44,6 +52,20 @@ func As(class, err error) error {
 
 // Userf is As(ErrUser, fmt.Errorf(...)).
 func Userf(format string, args ...any) error { return As(ErrUser, fmt.Errorf(format, args...)) }
+
+// Unknownf is As(ErrUnknown, fmt.Errorf(...)).
+func Unknownf(format string, args ...any) error { return As(ErrUnknown, fmt.Errorf(format, args...)) }
+
+// Conflictf is As(ErrConflict, fmt.Errorf(...)).
+func Conflictf(format string, args ...any) error {
+	return As(ErrConflict, fmt.Errorf(format, args...))
+}
+
+// Quotaf is As(ErrQuota, fmt.Errorf(...)).
+func Quotaf(format string, args ...any) error { return As(ErrQuota, fmt.Errorf(format, args...)) }
+
+// Corruptf is As(ErrCorrupt, fmt.Errorf(...)).
+func Corruptf(format string, args ...any) error { return As(ErrCorrupt, fmt.Errorf(format, args...)) }
 
 // Externalf is As(ErrExternal, fmt.Errorf(...)).
 func Externalf(format string, args ...any) error {
