@@ -1,0 +1,81 @@
+package controller
+
+import "tidemark/internal/fault"
+
+// State is where a job is in its life. Stored and shown: never change a text.
+type State string
+
+const (
+	// Created: accepted and recorded; nothing has been opened.
+	Created State = "created"
+	// Starting: plug-ins are being compiled and the engine is being built.
+	Starting State = "starting"
+	// Running: the engine's tasks run.
+	Running State = "running"
+	// Stopping: a stop has been asked for and some task has not ended yet. A plug-in
+	// that does not return holds a job here.
+	Stopping State = "stopping"
+	// Finished: the input ended, and every row has been published.
+	Finished State = "finished"
+	// Failed: it ended with an error, which the job's message tells.
+	Failed State = "failed"
+	// Stopped: it ended because someone asked; nothing was fired.
+	Stopped State = "stopped"
+	// Interrupted: the host went away while it was alive.
+	Interrupted State = "interrupted"
+)
+
+// Ended reports whether nothing happens any more by itself.
+func (s State) Ended() bool {
+	switch s {
+	case Finished, Failed, Stopped, Interrupted:
+		return true
+	}
+	return false
+}
+
+// Event is what can happen to a job.
+type Event string
+
+const (
+	Start Event = "start" // its turn has come
+	Up    Event = "up"    // the engine runs
+	Stop  Event = "stop"  // someone asks it to end
+	Done  Event = "done"  // the engine returned without an error
+	Fail  Event = "fail"  // loading or running ended with an error
+	Halt  Event = "halt"  // the engine returned because it was stopped
+	Lost  Event = "lost"  // the host found it alive in its records when it started
+)
+
+// Action is what the caller has to do after a transition.
+type Action string
+
+const (
+	Nothing Action = ""
+	Launch  Action = "launch" // load the job and start the engine
+	Cancel  Action = "cancel" // end the context that the engine runs under
+)
+
+// transitions is the whole life. What is not listed is refused.
+var transitions = map[State]map[Event]struct {
+	to State
+	do Action
+}{
+	Created:  {Start: {Starting, Launch}, Stop: {Stopped, Nothing}, Lost: {Interrupted, Nothing}},
+	Starting: {Up: {Running, Nothing}, Fail: {Failed, Nothing}, Halt: {Stopped, Nothing}, Stop: {Stopping, Cancel}, Lost: {Interrupted, Nothing}},
+	Running:  {Done: {Finished, Nothing}, Fail: {Failed, Nothing}, Halt: {Stopped, Nothing}, Stop: {Stopping, Cancel}, Lost: {Interrupted, Nothing}},
+	// The end of the input may win the race against a stop: then all rows are out,
+	// and that is what is said. An engine that comes up meanwhile stays in stopping.
+	// A second stop changes nothing.
+	Stopping: {Up: {Stopping, Nothing}, Done: {Finished, Nothing}, Fail: {Failed, Nothing}, Halt: {Stopped, Nothing}, Stop: {Stopping, Nothing}, Lost: {Interrupted, Nothing}},
+}
+
+// Next is the state machine: pure. An event that makes no sense in a state is an
+// error of class ErrConflict, and the state stays.
+func Next(s State, e Event) (State, Action, error) {
+	t, ok := transitions[s][e]
+	if !ok {
+		return s, Nothing, fault.Conflictf("a job that is %s cannot %s", s, e)
+	}
+	return t.to, t.do, nil
+}

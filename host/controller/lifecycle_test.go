@@ -1,0 +1,67 @@
+package controller
+
+import (
+	"errors"
+	"testing"
+
+	"tidemark/internal/fault"
+)
+
+func TestLife(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		events []Event
+		end    State
+		last   Action
+	}{
+		{"a bounded job that ends", []Event{Start, Up, Done}, Finished, Nothing},
+		{"a plug-in that does not compile", []Event{Start, Fail}, Failed, Nothing},
+		{"a guest that fails", []Event{Start, Up, Fail}, Failed, Nothing},
+		{"stopped while it runs", []Event{Start, Up, Stop, Halt}, Stopped, Nothing},
+		{"a stop cancels", []Event{Start, Up, Stop}, Stopping, Cancel},
+		{"a second stop cancels nothing more", []Event{Start, Up, Stop, Stop}, Stopping, Nothing},
+		{"stopped while it starts", []Event{Start, Stop, Halt}, Stopped, Nothing},
+		{"stopped while it starts, seen too late", []Event{Start, Stop, Up, Halt}, Stopped, Nothing},
+		{"stopped before it starts", []Event{Stop}, Stopped, Nothing},
+		{"the input ends first", []Event{Start, Up, Stop, Done}, Finished, Nothing},
+		{"it fails while it stops", []Event{Start, Up, Stop, Fail}, Failed, Nothing},
+		{"the process is told to end", []Event{Start, Up, Halt}, Stopped, Nothing},
+		{"a crash before the start", []Event{Lost}, Interrupted, Nothing},
+		{"a crash while it runs", []Event{Start, Up, Lost}, Interrupted, Nothing},
+		{"a crash while it stops", []Event{Start, Up, Stop, Lost}, Interrupted, Nothing},
+		{"a start launches", []Event{Start}, Starting, Launch},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, do := Created, Nothing
+			for _, e := range c.events {
+				var err error
+				if s, do, err = Next(s, e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if s != c.end || do != c.last {
+				t.Errorf("ends as %s with action %q, want %s with %q", s, do, c.end, c.last)
+			}
+		})
+	}
+}
+
+func TestEveryStateAndEvent(t *testing.T) {
+	events := []Event{Start, Up, Stop, Done, Fail, Halt, Lost}
+	for _, s := range []State{Created, Starting, Running, Stopping, Finished, Failed, Stopped, Interrupted} {
+		allowed := 0
+		for _, e := range events {
+			to, do, err := Next(s, e)
+			if err == nil {
+				allowed++
+				continue
+			}
+			if !errors.Is(err, fault.ErrConflict) || to != s || do != Nothing {
+				t.Errorf("%s, %s: refused as (%s, %q, %v); a refusal changes nothing", s, e, to, do, err)
+			}
+		}
+		if s.Ended() != (allowed == 0) {
+			t.Errorf("%s: Ended is %v with %d events allowed", s, s.Ended(), allowed)
+		}
+	}
+}
