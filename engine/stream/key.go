@@ -161,3 +161,26 @@ func DecodeKey(key []byte, cols []Column, blob []byte) ([]byte, error) {
 	}
 	return blob, nil
 }
+
+// KeyHasNull reports whether a field of an encoded key is null. fields has the kinds
+// of the key's fields.
+func KeyHasNull(key []byte, fields []Field) bool {
+	if len(fields) == 1 && fields[0].Kind == String {
+		return len(key) == 1 && key[0] == nullKey
+	}
+	for _, f := range fields {
+		if key[0] == 0 {
+			return true
+		}
+		key = key[1:]
+		switch f.Kind {
+		case Bool:
+			key = key[1:]
+		case String:
+			key = key[4+binary.LittleEndian.Uint32(key):]
+		default:
+			key = key[8:]
+		}
+	}
+	return false
+}

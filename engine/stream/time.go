@@ -41,11 +41,11 @@ func (t Time) Sub(d Time) Time {
 
 // GridStart returns the start of the grid cell of the given size that holds t,
 // with a floored modulus so that times before 1970 fall into the right cell (S30).
-// size must be above 0.
+// size must be above 0. At the end of the range the start saturates at MinTime.
 func GridStart(t, offset, size Time) Time {
-	r := (t - offset) % size
+	r := (t%size - offset%size) % size // no term can overflow
 	if r < 0 {
 		r += size
 	}
-	return t - r
+	return t.Sub(r)
 }

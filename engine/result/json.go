@@ -1,0 +1,163 @@
+package result
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"tidemark/engine/stream"
+)
+
+// appendString appends s, which is valid UTF-8, as a JSON string. Only what JSON
+// demands is escaped: results are read by programs and people, not pasted into HTML.
+func appendString(dst, s []byte) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	start := 0
+	for i, c := range s {
+		if c >= 0x20 && c != '"' && c != '\\' {
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		start = i + 1
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+// appendFloat appends the shortest decimal that reads back as f, as encoding/json
+// writes it. f must be finite: aggregates are held to that before a row is built.
+func appendFloat(dst []byte, f float64) []byte {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		panic(fmt.Sprintf("BUG: result value %v", f))
+	}
+	abs := math.Abs(f)
+	if abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
+		if n := len(dst); n >= 4 && dst[n-4] == 'e' && dst[n-3] == '-' && dst[n-2] == '0' {
+			dst[n-2] = dst[n-1] // e-09 is e-9
+			dst = dst[:n-1]
+		}
+		return dst
+	}
+	return strconv.AppendFloat(dst, f, 'f', -1, 64)
+}
+
+// TimeFormat is how times are written.
+type TimeFormat uint8
+
+const (
+	RFC3339 TimeFormat = iota // UTC with milliseconds, as a string
+	Millis                    // integer
+)
+
+// The years that RFC 3339 can write.
+var (
+	minRFC3339 = stream.Time(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
+	maxRFC3339 = stream.Time(time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC).UnixMilli())
+)
+
+// appendTime appends t. A time outside the years 0 to 9999, which RFC 3339 cannot
+// write, is an integer in either format.
+func appendTime(dst []byte, t stream.Time, f TimeFormat) []byte {
+	if f == Millis || t < minRFC3339 || t > maxRFC3339 {
+		return strconv.AppendInt(dst, int64(t), 10)
+	}
+	dst = append(dst, '"')
+	dst = time.UnixMilli(int64(t)).UTC().AppendFormat(dst, "2006-01-02T15:04:05.000Z")
+	return append(dst, '"')
+}
+
+// appendValue appends row i of a column.
+func appendValue(dst []byte, c *stream.Column, i int, blob []byte, f TimeFormat) []byte {
+	if c.Null(i) {
+		return append(dst, "null"...)
+	}
+	switch c.Kind {
+	case stream.Int64:
+		return strconv.AppendInt(dst, c.Ints[i], 10)
+	case stream.Timestamp:
+		return appendTime(dst, stream.Time(c.Ints[i]), f)
+	case stream.Float64:
+		return appendFloat(dst, c.Floats[i])
+	case stream.Bool:
+		return strconv.AppendBool(dst, c.Bools[i])
+	case stream.String:
+		return appendString(dst, c.Strs[i].Bytes(blob))
+	}
+	panic(fmt.Sprintf("BUG: result column of kind %s", c.Kind))
+}
+
+// object holds the names of an object's members, ready to be written.
+type object [][]byte
+
+// newObject prepares the members' names: `{"a":`, `,"b":`.
+func newObject(names []string) object {
+	o := make(object, len(names))
+	for i, n := range names {
+		sep := byte(',')
+		if i == 0 {
+			sep = '{'
+		}
+		o[i] = append(appendString([]byte{sep}, []byte(n)), ':')
+	}
+	return o
+}
+
+// append appends row i of the columns as an object.
+func (o object) append(dst []byte, c *stream.Columns, i int, f TimeFormat) []byte {
+	for m := range o {
+		dst = append(dst, o[m]...)
+		dst = appendValue(dst, &c.Cols[m], i, c.Blob, f)
+	}
+	return append(dst, '}')
+}
+
+// appendMember appends `,"name":` for a member that is not the first.
+func appendMember(dst []byte, name string) []byte {
+	dst = append(dst, ',', '"')
+	dst = append(dst, name...)
+	return append(dst, '"', ':')
+}
+
+// appendText appends a member whose value is text that may not be valid UTF-8, such
+// as a message or a name from outside: broken bytes become U+FFFD.
+func appendText(dst []byte, s string) []byte {
+	if !utf8.ValidString(s) {
+		s = string([]rune(s))
+	}
+	return appendString(dst, []byte(s))
+}
+
+func appendWindow(dst []byte, w stream.Window, f TimeFormat) []byte {
+	if w == stream.Global {
+		return append(dst, "null"...)
+	}
+	dst = append(dst, `{"start":`...)
+	dst = appendTime(dst, w.Start, f)
+	dst = append(dst, `,"end":`...)
+	dst = appendTime(dst, w.End, f)
+	return append(dst, '}')
+}
+
+func names(fields []stream.Field) []string {
+	out := make([]string, len(fields))
+	for i, f := range fields {
+		out[i] = f.Name
+	}
+	return out
+}

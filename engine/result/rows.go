@@ -1,0 +1,55 @@
+// Package result gives rows their shape on the way out: result rows with their
+// stable ids, late, failed and bad records, each as one line of JSON. It is pure;
+// tasks call it and hand the bytes to a sink.
+package result
+
+import "tidemark/engine/stream"
+
+// Kind says why a pane fired.
+type Kind uint8
+
+const (
+	NoKind     Kind = iota // global windows carry none
+	Early                  // before the watermark reached the window's end
+	OnTime                 // the first firing at or after it
+	Update                 // a later one
+	Incomplete             // by a drain
+)
+
+var kindNames = [...]string{"", "early", "on_time", "update", "incomplete"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// Rows is a batch of result rows as columns. The receiver may use it until the call
+// that passed it returns.
+type Rows struct {
+	N        int
+	Key      stream.Columns // one column for each field of the key; none: over all keys
+	Window   []stream.Window
+	Kind     []Kind
+	Revision []uint32
+	Values   []stream.Columns // one for each aggregate, with the columns of its outputs
+}
+
+// Reset empties the rows for reuse, with columns of these kinds.
+func (r *Rows) Reset(key []stream.Field, values [][]stream.Field) {
+	r.N = 0
+	resetColumns(&r.Key, key)
+	if r.Values == nil {
+		r.Values = make([]stream.Columns, len(values))
+	}
+	for i, v := range values {
+		resetColumns(&r.Values[i], v)
+	}
+	r.Window, r.Kind, r.Revision = r.Window[:0], r.Kind[:0], r.Revision[:0]
+}
+
+func resetColumns(c *stream.Columns, fields []stream.Field) {
+	if c.Cols == nil {
+		c.Cols = make([]stream.Column, len(fields))
+	}
+	for i, f := range fields {
+		c.Cols[i].Reset(f.Kind)
+	}
+	c.N, c.Blob = 0, c.Blob[:0]
+}

@@ -1,0 +1,183 @@
+package window
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"tidemark/engine/result"
+	"tidemark/engine/stream"
+	"tidemark/engine/udf"
+)
+
+// fireRows bounds the panes whose results are computed at once: enough to spread the
+// cost of a call, few enough that results leave in small pieces.
+const fireRows = 1024
+
+// emitter is the working memory of firings.
+type emitter struct {
+	key    []stream.Field
+	values [][]stream.Field
+	rows   result.Rows
+	cells  []cell
+}
+
+func (e *emitter) init(cfg Config, fns []function) {
+	e.key = cfg.Key
+	for _, f := range fns {
+		e.values = append(e.values, f.info.Outputs)
+	}
+}
+
+// fireAll fires every pane of a window, key group by key group.
+func (o *Operator) fireAll(buck *bucket) error {
+	cells := o.emitter.cells[:0]
+	for _, t := range buck.tables {
+		if t == nil {
+			continue
+		}
+		for slot := range t.Len() {
+			if cells = append(cells, cell{t, slot, buck}); len(cells) == fireRows {
+				if err := o.fire(cells); err != nil {
+					return err
+				}
+				cells = cells[:0]
+			}
+		}
+	}
+	o.emitter.cells = cells
+	return o.fire(cells)
+}
+
+// fire emits the contents of panes whose window the watermark has reached. A pane
+// without contents emits nothing (S70). As with adding, a failure is pinned down to
+// one pane by calls for fewer of them.
+func (o *Operator) fire(cells []cell) error {
+	n := 0
+	for _, c := range cells {
+		if c.table.Rows[c.slot] > 0 {
+			cells[n] = c
+			n++
+		}
+	}
+	if cells = cells[:n]; n == 0 {
+		return nil
+	}
+	f, at, err := o.emit(cells)
+	if err != nil || f == nil {
+		return err
+	}
+	if n == 1 {
+		if f.Trap {
+			if f, _, err = o.emit(cells); err != nil || f == nil {
+				return err
+			}
+		}
+		c := cells[0]
+		return o.out.RefusedPane(c.table.Key(c.slot), c.of.window, f)
+	}
+	cuts := []int{0, n / 2, n}
+	if at >= 0 && at < n {
+		cuts = []int{0, at, at + 1, n}
+	}
+	for i := range cuts[1:] {
+		if err := o.fire(cells[cuts[i]:cuts[i+1]]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emit computes the results of all cells and hands them on. A failure changes
+// nothing; at is the cell that failed, or -1.
+func (o *Operator) emit(cells []cell) (f *udf.Failure, at int, err error) {
+	r := &o.emitter.rows
+	r.Reset(o.emitter.key, o.emitter.values)
+	for i := range o.fns {
+		fn := &o.fns[i]
+		if f, err := fn.gather(cells); err != nil || f != nil {
+			return f, opOf(f), err
+		}
+		vals := &r.Values[i]
+		err := fn.Agg.Result(&fn.accs, vals)
+		if err == nil {
+			err = finite(fn, vals)
+		}
+		if err != nil {
+			if !errors.As(err, &f) {
+				return nil, 0, fmt.Errorf("aggregate %s: %w", fn.Name, err)
+			}
+			return f, f.Op, nil
+		}
+		vals.N = len(cells)
+	}
+	for _, c := range cells {
+		blob, err := stream.DecodeKey(c.table.Key(c.slot), r.Key.Cols, r.Key.Blob)
+		if err != nil {
+			panic("BUG: " + err.Error())
+		}
+		r.Key.Blob = blob
+		revision := c.table.Fired[c.slot]
+		kind := result.OnTime
+		if revision > 0 {
+			kind = result.Update
+		}
+		r.Window = append(r.Window, c.of.window)
+		r.Kind = append(r.Kind, kind)
+		r.Revision = append(r.Revision, revision)
+	}
+	r.N = len(cells)
+	for _, c := range cells {
+		c.table.Fire(c.slot)
+	}
+	return nil, 0, o.out.Rows(r)
+}
+
+func opOf(f *udf.Failure) int {
+	if f == nil {
+		return -1
+	}
+	return f.Op
+}
+
+// gather copies the accumulators of the cells into fn.accs; those of varying size are
+// merged to one each first, or made fresh where a cell has none because all its
+// records were null.
+func (fn *function) gather(cells []cell) (*udf.Failure, error) {
+	if fn.info.Width > 0 {
+		fn.accs.Reset(fn.info.Width)
+		for _, c := range cells {
+			fn.accs.Append(c.table.Acc(c.slot, fn.off, fn.info.Width))
+		}
+		return nil, nil
+	}
+	if f, err := fn.merge(cells, true); err != nil || f != nil {
+		return f, err
+	}
+	fn.accs.Reset(0)
+	for _, c := range cells {
+		p := c.table.Parts[fn.part][c.slot]
+		if len(p) == 0 {
+			fn.other.Reset(0)
+			if err := fn.Agg.Create(&fn.other, 1); err != nil {
+				return nil, err
+			}
+			fn.accs.Append(fn.other.At(0))
+			continue
+		}
+		fn.accs.Append(p[0])
+	}
+	return nil, nil
+}
+
+// finite refuses results that are not numbers: none leaves the engine.
+func finite(fn *function, vals *stream.Columns) error {
+	for c := range vals.Cols {
+		for i, v := range vals.Cols[c].Floats {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return &udf.Failure{Op: i, Message: fmt.Sprintf("result %s.%s is %v, which is not a number that can be written", fn.Name, fn.info.Outputs[c].Name, v)}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+package window
+
+import (
+	"errors"
+
+	"tidemark/engine/state"
+	"tidemark/engine/stream"
+	"tidemark/engine/udf"
+)
+
+// cell is a pane: a slot of a window's table.
+type cell struct {
+	table *state.Cells
+	slot  int
+	of    *bucket
+}
+
+// segment is a run of accepted rows between two firings, with the cells that they go
+// into numbered densely: these numbers are the groups of the functions' calls.
+type segment struct {
+	batch *stream.Batch
+	rows  []uint32 // rows of the batch, ascending
+	group []uint32 // for each, the index of its cell
+	cells []cell
+	count []uint64 // for each cell, how many of the rows are its own
+}
+
+func (s *segment) start(b *stream.Batch) {
+	s.batch = b
+	s.clear()
+}
+
+func (s *segment) clear() {
+	s.rows, s.group, s.cells, s.count = s.rows[:0], s.group[:0], s.cells[:0], s.count[:0]
+}
+
+// add puts a row into a cell. A cell's Mark remembers its number; it is right only if
+// the cell at that number is this one, so marks never need clearing.
+func (s *segment) add(row uint32, c cell) {
+	m := c.table.Mark[c.slot]
+	if int(m) >= len(s.cells) || s.cells[m].table != c.table || s.cells[m].slot != c.slot {
+		m = uint32(len(s.cells))
+		c.table.Mark[c.slot] = m
+		s.cells = append(s.cells, c)
+		s.count = append(s.count, 0)
+	}
+	s.rows = append(s.rows, row)
+	s.group = append(s.group, m)
+	s.count[m]++
+}
+
+// flush folds the rows of the segment into their panes and empties it.
+func (o *Operator) flush() error {
+	if len(o.seg.rows) == 0 {
+		return nil
+	}
+	err := o.fold(&o.seg)
+	o.seg.clear()
+	return err
+}
+
+// fold adds a segment. Where user code fails it is cut at the place that failed, or
+// in half where that is unknown, until a call with one record alone fails: only that
+// condemns a record, since what a broken instance did with the others is not known
+// (E8). Adding in pieces gives the same accumulators as adding at once.
+func (o *Operator) fold(s *segment) error {
+	f, at, err := o.try(s)
+	if err != nil || f == nil {
+		return err
+	}
+	if len(s.rows) == 1 {
+		if f.Trap { // the instance may have been worn out: once more, on a fresh one
+			if f, _, err = o.try(s); err != nil || f == nil {
+				return err
+			}
+		}
+		return o.condemn(s, f)
+	}
+	n := len(s.rows)
+	cuts := []int{0, n / 2, n}
+	if at >= 0 {
+		cuts = []int{0, at, at + 1, n}
+	}
+	for i := range cuts[1:] {
+		if lo, hi := cuts[i], cuts[i+1]; lo < hi {
+			if err := o.fold(s.slice(lo, hi)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// slice returns the rows lo to hi as a segment of their own.
+func (s *segment) slice(lo, hi int) *segment {
+	part := &segment{batch: s.batch}
+	for i := lo; i < hi; i++ {
+		part.add(s.rows[i], s.cells[s.group[i]])
+	}
+	return part
+}
+
+// try calls every function for the segment and, once all have succeeded, writes
+// accumulators, counts and ledger together. A failure changes nothing; at is the
+// place in the segment that failed, or -1.
+func (o *Operator) try(s *segment) (f *udf.Failure, at int, err error) {
+	for i := range o.fns {
+		fn := &o.fns[i]
+		if err := fn.add(s); err != nil {
+			if !errors.As(err, &f) {
+				return nil, 0, err
+			}
+			if f.Op < 0 || f.Op >= len(fn.rows.Sel) {
+				return f, -1, nil
+			}
+			if len(fn.back) > 0 {
+				return f, int(fn.back[f.Op]), nil
+			}
+			return f, f.Op, nil
+		}
+	}
+	for i := range o.fns {
+		if fn := &o.fns[i]; fn.info.Width > 0 {
+			for g, c := range s.cells {
+				c.table.SetAcc(c.slot, fn.off, fn.accs.At(g))
+			}
+		} else if err := fn.keepParts(s); err != nil {
+			return nil, 0, err
+		}
+	}
+	for g, c := range s.cells {
+		c.table.Touch(c.slot, s.count[g])
+	}
+	o.ledger.Counted += int64(len(s.rows))
+	o.ledger.Open += int64(len(s.rows))
+	return nil, 0, nil
+}
+
+// add calls the function for the rows of a segment in which no input is null, on
+// copies of the accumulators.
+func (fn *function) add(s *segment) error {
+	fn.selectRows(s)
+	fn.accs.Reset(fn.info.Width)
+	for _, c := range s.cells {
+		if fn.info.Width > 0 {
+			fn.accs.Append(c.table.Acc(c.slot, fn.off, fn.info.Width))
+		}
+	}
+	if len(fn.rows.Sel) == 0 {
+		return nil
+	}
+	return fn.Agg.Add(&fn.accs, &fn.rows)
+}
+
+// selectRows sets fn.rows to the segment's rows without those in which an input is
+// null, unless the function handles nulls itself.
+func (fn *function) selectRows(s *segment) {
+	fn.rows = udf.Rows{Batch: s.batch, Cols: fn.Cols, Sel: s.rows, Group: s.group, Groups: len(s.cells)}
+	fn.sel, fn.group, fn.back = fn.sel[:0], fn.group[:0], fn.back[:0]
+	nulls := false
+	for i, c := range fn.Cols {
+		nulls = nulls || s.batch.Cols[c].Valid != nil && !fn.info.Inputs[i].Nullable
+	}
+	if !nulls {
+		return
+	}
+	for i, r := range s.rows {
+		if fn.anyNull(s.batch, int(r)) {
+			continue
+		}
+		fn.sel = append(fn.sel, r)
+		fn.group = append(fn.group, s.group[i])
+		fn.back = append(fn.back, uint32(i))
+	}
+	fn.rows.Sel, fn.rows.Group = fn.sel, fn.group
+}
+
+func (fn *function) anyNull(b *stream.Batch, row int) bool {
+	for i, c := range fn.Cols {
+		if !fn.info.Inputs[i].Nullable && b.Cols[c].Null(row) {
+			return true
+		}
+	}
+	return false
+}
+
+// condemn sets the one record of a segment aside.
+func (o *Operator) condemn(s *segment, f *udf.Failure) error {
+	o.ledger.Failed++
+	o.refused = int(s.rows[0])
+	return o.out.Refused(s.batch, int(s.rows[0]), s.cells[0].of.window, f)
+}
