@@ -71,7 +71,7 @@ var table = []struct{ pkg, may string }{
 
 	// The host: the only layer that wires everything.
 	{"host/tenant", ""},
-	{"host/config", ""},
+	{"host/config", "host/tenant"},
 	{"host/turns", ""},
 	{"host/catalog", "host/tenant internal/env"},
 	{"host/registry", "abi abi/binary abi/guest host/catalog host/tenant internal/env"},
