@@ -22,8 +22,10 @@ type Graph struct {
 
 	Plugins []Plugin // in order of the job file
 
-	// Effective lists every setting with its value and where it came from, in order
-	// of the job file; validate prints it.
+	// Effective lists every setting with its value and where it came from: in the
+	// order of the documentation, and things with names in that of the job file.
+	// Values are as they stand in the file: a variable is shown by its name, since
+	// what it holds may be a secret.
 	Effective []Setting
 }
 
@@ -48,7 +50,7 @@ type BadBudget struct {
 type Setting struct {
 	Key    string // dotted path in the job file: sources.orders.watermark.out_of_orderness
 	Value  string // as it would be written in YAML
-	Origin string // "default", "job.yaml:14" or "-set"
+	Origin string // "default", "job.yaml:14" or "--set"
 }
 
 // Plugin is a declared module.
@@ -74,7 +76,9 @@ func (s *Source) Bounded() bool { return s.File != nil && !s.File.Follow }
 
 // FileSource reads files; each file is a split.
 type FileSource struct {
-	Path   string // absolute, may be a glob pattern; "-" is standard input
+	Path   string // absolute; a pattern if Glob is set; "-" is standard input
+	Glob   bool   // Path is a pattern as of path/filepath.Match: one split a file
+	Base   string // absolute directory that the names of splits are relative to
 	Follow bool   // wait for more at the end of the file instead of ending
 }
 

@@ -1,0 +1,13 @@
+// Package job turns a job file into a Graph: the job as the engine runs it,
+// checked, with every default filled in and every reference resolved.
+//
+// The job file is YAML, read strictly: what is not understood, has the wrong type,
+// contradicts something else or would have no effect is a Problem with its place
+// and the likely fix, and all problems are reported at once. The shape is in
+// spec.go and one file for each section (source.go, step.go, sink.go), relations
+// between sections in lint.go, defaults in defaults.go and nowhere else.
+//
+// The package opens no file and reads no environment by itself: LoadOptions brings
+// what it may see. It starts no goroutine. The host's controller and the commands
+// call it; the engine only reads Graph.
+package job

@@ -1,0 +1,315 @@
+package job
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// lint checks what holds between sections, and adds the default sinks.
+func (r *reader) lint() {
+	r.lintNames()
+	r.lintSteps()
+	r.lintPeriods()
+	r.lintSinks()
+	r.defaultSinks()
+	r.lintTargets()
+	r.lintUnused()
+}
+
+// lintNames: sources, steps and sinks share one space of names, since they are
+// operator ids.
+func (r *reader) lintNames() {
+	type user struct {
+		what string
+		at   place
+	}
+	seen := map[string]user{}
+	check := func(what, name string, at place) {
+		if first, ok := seen[name]; ok {
+			where := first.at.set
+			if where == "" {
+				where = fmt.Sprintf("line %d", first.at.line)
+			}
+			r.report(at, "the name %s is taken by a %s in %s; sources, steps and sinks share one space of names", quote(name), first.what, where)
+			return
+		}
+		seen[name] = user{what, at}
+	}
+	for _, s := range r.sources {
+		check("source", s.ID, s.at)
+	}
+	for _, s := range r.steps {
+		check("step", s.ID, s.at)
+	}
+	for _, s := range r.sinks {
+		check("sink", s.ID, s.at)
+	}
+}
+
+// lintSteps: what steps read exists, and nothing reads itself.
+func (r *reader) lintSteps() {
+	var names []string
+	for _, s := range r.sources {
+		names = append(names, s.ID)
+	}
+	for _, s := range r.steps {
+		if s.from == nil || r.sourceOf(s.from.text) != nil {
+			continue
+		}
+		path := "steps." + s.ID + ".from"
+		switch from := s.from.text; {
+		case r.cycle(s) != nil:
+			r.report(s.from.at, "%s: the steps form a cycle: %s; begin at a source: %s", path, strings.Join(r.cycle(s), " → "), either(names))
+		case r.stepOf(from) != nil:
+			r.report(s.from.at, "%s: %s is a step, and a step reads a source%s", path, quote(s.from.shown), hint("", names))
+		default:
+			fix := hint(from, names)
+			if s.from.filled {
+				fix = ""
+			}
+			if source, port, ok := strings.Cut(from, "."); ok && r.sourceOf(source) != nil && !s.from.filled {
+				fix = fmt.Sprintf("; the output %s is written by sinks only", port)
+			}
+			r.report(s.from.at, "%s: there is no source %s%s", path, quote(s.from.shown), fix)
+		}
+	}
+}
+
+// cycle returns the steps from s back to s, or nil.
+func (r *reader) cycle(s *stepSpec) []string {
+	way := []string{s.ID}
+	for cur := s; ; {
+		if len(cur.From) == 0 {
+			return nil
+		}
+		next := r.stepOf(cur.From[0])
+		if next == nil || r.sourceOf(cur.From[0]) != nil {
+			return nil
+		}
+		if next == s {
+			return append(way, s.ID)
+		}
+		if slices.Contains(way, next.ID) { // a cycle further on, which does not hold s
+			return nil
+		}
+		way = append(way, next.ID)
+		cur = next
+	}
+}
+
+func (r *reader) sourceOf(id string) *sourceSpec {
+	for _, s := range r.sources {
+		if s.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+func (r *reader) stepOf(id string) *stepSpec {
+	for _, s := range r.steps {
+		if s.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// lintPeriods: watermarks are made at probes, so not more often.
+func (r *reader) lintPeriods() {
+	for _, s := range r.sources {
+		if p := s.Watermark.Emit.Period; p > 0 && r.g.Settings.Probe > p {
+			r.report(s.emit.at, "sources.%s.watermark.emit must be at least settings.probe, which is %s, is %s",
+				s.ID, formatDuration(r.g.Settings.Probe), formatDuration(p))
+		}
+	}
+}
+
+// ports lists what sinks may read, the results of steps first.
+func (r *reader) ports() []string {
+	var out []string
+	for _, s := range r.steps {
+		out = append(out, s.ID)
+	}
+	for _, s := range r.steps {
+		out = append(out, s.ID+".late")
+		if s.OnError == "dead_letter" {
+			out = append(out, s.ID+".failed")
+		}
+	}
+	for _, s := range r.sources {
+		out = append(out, s.ID+".bad")
+	}
+	return out
+}
+
+// lintSinks: what sinks read exists, and they can take it.
+func (r *reader) lintSinks() {
+	for _, s := range r.sinks {
+		if s.from == nil {
+			continue
+		}
+		path := "sinks." + s.ID
+		step, source := r.stepOf(s.From.Operator), r.sourceOf(s.From.Operator)
+		switch name := s.From.Name; {
+		case step != nil && name == "":
+			step.read = true
+			if s.OnlyLast && step.AllowedLateness > 0 {
+				r.report(s.at, "%s.only_final: results of %s may be updated, since allowed_lateness is %s; set that to 0s or take updates",
+					path, step.ID, formatDuration(step.AllowedLateness))
+			}
+			continue
+		case step != nil && name == "failed" && step.OnError == "fail":
+			r.report(s.from.at, "%s.from: %s writes nothing: on_error is fail; say on_error: dead_letter in steps.%s", path, quote(s.from.shown), step.ID)
+		case step != nil && (name == "late" || name == "failed"), source != nil && name == "bad":
+		case source != nil && name == "":
+			r.report(s.from.at, "%s.from: %s is a source; a sink writes the results of a step%s", path, quote(s.from.shown), hint("", r.ports()))
+		default:
+			fix := hint(s.from.text, r.ports())
+			if s.from.filled {
+				fix = ""
+			}
+			r.report(s.from.at, "%s.from: there is no output %s%s", path, quote(s.from.shown), fix)
+		}
+		if s.OnlyLast {
+			r.report(s.at, "%s.only_final has no effect: only results of steps are updated", path)
+		}
+	}
+}
+
+// defaultSinks gives every late, failed and bad output that no sink reads a place:
+// a file beside the first results file, or else the newest rows in memory.
+func (r *reader) defaultSinks() {
+	dir := ""
+	for _, s := range r.sinks {
+		if s.File != "" && !r.special(s.File) {
+			dir = filepath.Dir(s.File)
+			break
+		}
+	}
+	add := func(operator, port string, at place) {
+		from := Port{operator, port}
+		if slices.ContainsFunc(r.sinks, func(s *sinkSpec) bool { return s.From == from }) {
+			return
+		}
+		s := &sinkSpec{at: at, Sink: Sink{ID: from.String(), From: from, Format: "json", Default: true, TimeFormat: "rfc3339"}}
+		if dir == "" {
+			s.Memory = memoryRows
+			r.note("sinks."+s.ID, fmt.Sprintf("{memory: %d}", memoryRows), place{})
+		} else {
+			s.File = filepath.Join(dir, s.ID+".jsonl")
+			shown := s.File
+			if rel, err := filepath.Rel(r.o.Dir, s.File); err == nil && filepath.IsLocal(rel) {
+				shown = rel
+			}
+			r.note("sinks."+s.ID, fmt.Sprintf("{file: {path: %s}}", shown), place{})
+		}
+		r.sinks = append(r.sinks, s)
+	}
+	for _, s := range r.steps {
+		add(s.ID, "late", s.at)
+		if s.OnError == "dead_letter" {
+			add(s.ID, "failed", s.at)
+		}
+	}
+	for _, s := range r.sources {
+		add(s.ID, "bad", s.at)
+	}
+}
+
+// special reports whether path is there and no regular file, such as /dev/null:
+// nothing is to lie beside it.
+func (r *reader) special(path string) bool {
+	if r.o.Files == nil {
+		return false
+	}
+	info, err := r.o.Files.Stat(path)
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+}
+
+// lintTargets: each file is written by one sink and read by no source.
+func (r *reader) lintTargets() {
+	written := map[string]*sinkSpec{}
+	for _, s := range r.sinks {
+		if s.File == "" || r.special(s.File) {
+			continue
+		}
+		at, path := s.at, "sinks."+s.ID+".file.path"
+		if s.path != nil {
+			at = s.path.at
+		}
+		if first, ok := written[s.File]; ok {
+			if s.Default { // the place to change is that of the sink in the job file
+				first, s = s, first
+				at, path = s.path.at, "sinks."+s.ID+".file.path"
+				r.report(at, "%s is where the output %s goes, which has no sink of its own; name another file", path, first.ID)
+				continue
+			}
+			r.report(at, "%s: sink %s writes the same file; name another", path, first.ID)
+			continue
+		}
+		written[s.File] = s
+		if s.Default {
+			if wrong := r.unwritable(s.File); wrong != "" {
+				r.report(at, "the output %s goes to %s, which cannot be written: %s; give it a sink of its own", s.ID, filepath.Base(s.File), wrong)
+			}
+		}
+		for _, src := range r.sources {
+			if src.File == nil || src.File.Path == "-" {
+				continue
+			}
+			reads := slices.Contains(src.files, s.File) || src.File.Path == s.File
+			if src.File.Glob {
+				if match, err := filepath.Match(src.File.Path, s.File); err == nil && match {
+					reads = true
+				}
+			}
+			if reads {
+				r.report(at, "%s: source %s would read what is written there; name another file", path, src.ID)
+			}
+		}
+	}
+}
+
+// lintUnused: what nothing reads has no effect.
+func (r *reader) lintUnused() {
+	for _, p := range r.plugins {
+		if !p.used {
+			r.report(p.at, "plug-in %s is not used by any step; leave it out", p.Name)
+		}
+	}
+	for _, s := range r.sources {
+		if !s.used {
+			r.report(s.at, "source %s is not read by any step; leave it out", s.ID)
+		}
+	}
+	for _, s := range r.steps {
+		if !s.read {
+			r.report(s.at, "the results of step %s are written nowhere; add a sink: {from: %s, file: {path: %s.jsonl}}", s.ID, s.ID, s.ID)
+		}
+	}
+}
+
+// ordered returns the steps so that each stands behind all that it reads. There are
+// no cycles left.
+func (r *reader) ordered() []*stepSpec {
+	var out []*stepSpec
+	var visit func(s *stepSpec)
+	visit = func(s *stepSpec) {
+		if slices.Contains(out, s) {
+			return
+		}
+		for _, from := range s.From {
+			if up := r.stepOf(from); up != nil {
+				visit(up)
+			}
+		}
+		out = append(out, s)
+	}
+	for _, s := range r.steps {
+		visit(s)
+	}
+	return out
+}
