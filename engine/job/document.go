@@ -96,30 +96,16 @@ func (r *reader) parse(src []byte) *node {
 }
 
 // syntax reports that the file is not YAML. The parser's own line is that of the
-// enclosing construct, or missing; where files are small enough, the line is found
-// as the one behind the longest run of lines from the top that parses.
+// enclosing construct, or missing, so the line is looked for.
 func (r *reader) syntax(src []byte, err error) {
-	const maxSearchBytes, maxSearchLines = 64 << 10, 2_000 // keeps the search below a second
-
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	line := 1
+	said := 1
 	if m := regexp.MustCompile(`^line (\d+): `).FindStringSubmatch(text); m != nil {
 		text = text[len(m[0]):]
-		line, _ = strconv.Atoi(m[1])
+		said, _ = strconv.Atoi(m[1])
 	}
 	lines := bytes.SplitAfter(src, []byte("\n"))
-	if len(src) <= maxSearchBytes && len(lines) <= maxSearchLines {
-		line = 1
-		end := len(src)
-		for i := len(lines) - 1; i > 0; i-- {
-			end -= len(lines[i])
-			if yaml.Unmarshal(src[:end], new(yaml.Node)) == nil {
-				line = i + 1
-				break
-			}
-		}
-	}
-	line = max(1, min(line, len(lines)))
+	line := min(brokenLine(lines, said), len(lines))
 	bad := string(bytes.TrimRight(lines[line-1], "\r\n"))
 	body := strings.TrimLeft(bad, " \t")
 	fix := ""
@@ -132,6 +118,43 @@ func (r *reader) syntax(src []byte, err error) {
 		fix = "; inside { } and [ ] a ${VAR} wants quotes"
 	}
 	r.report(place{line: line, col: len(bad) - len(body) + 1}, "not valid YAML: %s%s", text, fix)
+}
+
+// brokenLine returns the line behind the longest run of lines from the top that
+// parses. It looks among the lines without indentation first, then inside the
+// section found; said is the answer where that would take too long.
+func brokenLine(lines [][]byte, said int) int {
+	const maxParsed = 1 << 20 // bytes, well below a second
+
+	ends := make([]int, len(lines)+1) // where the first n lines end
+	for i, l := range lines {
+		ends[i+1] = ends[i] + len(l)
+	}
+	src := bytes.Join(lines, nil)
+	parsed := 0
+	parses := func(n int) bool {
+		parsed += ends[n]
+		return yaml.Unmarshal(src[:ends[n]], new(yaml.Node)) == nil
+	}
+	section, next := 0, len(lines)
+	for n := len(lines) - 1; n > 0 && parsed < maxParsed; n-- {
+		if l := lines[n]; len(l) == 0 || bytes.IndexByte([]byte(" \t\r\n#"), l[0]) >= 0 {
+			continue
+		}
+		if parses(n) {
+			section = n
+			break
+		}
+		next = n
+	}
+	good := next - 1
+	for good > section && parsed < maxParsed && !parses(good) {
+		good--
+	}
+	if parsed >= maxParsed {
+		return max(said, section+1)
+	}
+	return good + 1
 }
 
 // convert makes a node of a YAML node, and reports and drops what job files may

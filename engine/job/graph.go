@@ -129,6 +129,15 @@ type Emit struct {
 	Period time.Duration // at probes
 }
 
+// Words of the job file that the engine tests for.
+const (
+	JSON       = "json"        // Format.Kind: one object a line
+	CSV        = "csv"         // Format.Kind
+	DeadLetter = "dead_letter" // Step.OnError: set failing records aside and go on
+	Drop       = "drop"        // Step.NullKey: records with a null in the key are filtered
+	TimeMillis = "ms"          // Sink.TimeFormat: times as integers
+)
+
 // Step is an operator with keyed state.
 type Step struct {
 	ID              string
