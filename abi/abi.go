@@ -30,14 +30,14 @@ const (
 
 // Limits of frames and what they carry (SPEC sections 2, 3 and 5).
 const (
-	MaxColumns        = 64 // inputs, outputs and params, each
-	MaxWidth          = 4_096
-	MaxAccumulator    = 1 << 20 // of varying size
-	MaxParamText      = 4_096
-	MinArena          = 64 << 10
-	MinOutput         = 4_096 // output area: a message always fits
-	MaxMessage        = 4_096
-	MaxCapturedOutput = 4_096 // of what a guest prints during a call
+	MaxColumns     = 64 // inputs, outputs and params, each
+	MaxWidth       = 4_096
+	MaxAccumulator = 1 << 20 // of varying size
+	MaxParamText   = 4_096
+	MinArena       = 64 << 10
+	MinOutput      = 4_096 // output area: a message always fits
+	MaxMessage     = 4_096
+	MaxCapture     = 2_048 // kept of each end of what a guest prints during a call
 )
 
 // Exports of a module.

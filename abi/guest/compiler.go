@@ -1,0 +1,128 @@
+// Package guest compiles and runs plug-ins: it turns checked modules into instances
+// whose exports can be called, and answers the few WASI functions that they import.
+//
+// It is the only package that knows the Wasm runtime. It knows frames only as far
+// as their place in memory and the fields that the guest writes; what is in them is
+// the caller's. It believes nothing that a guest says: addresses, sizes and counts
+// are checked before they are used. engine/wasm and the conformance suite call it.
+//
+// A guest that does not return blocks its goroutine for good, and with it Go's
+// collector, until modules are metered: checking a context during a call costs
+// several times the call.
+package guest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"tidemark/abi"
+	"tidemark/abi/binary"
+	"tidemark/internal/fault"
+)
+
+// Compiler makes modules out of files. Safe for concurrent use.
+type Compiler interface {
+	// Compile checks a file and compiles it. Errors about the file have class
+	// fault.ErrUser. ctx ends a compilation early, between two functions.
+	Compile(ctx context.Context, file []byte) (*Module, error)
+	// Close frees what the compiler holds; its modules must be closed before.
+	Close(ctx context.Context) error
+}
+
+// InProcess compiles in this process. A small crafted module can take many seconds
+// and much memory to compile, so it is for modules of people who may use the
+// machine anyway.
+type InProcess struct {
+	cache   wazero.CompilationCache
+	runtime wazero.Runtime
+}
+
+var _ Compiler = (*InProcess)(nil)
+
+// coreFeatures are those of SPEC section 1. Reference types are out, and with them
+// table.grow, which knows no limit.
+const coreFeatures = api.CoreFeatureMutableGlobal | api.CoreFeatureSignExtensionOps | api.CoreFeatureBulkMemoryOperations |
+	api.CoreFeatureMultiValue | api.CoreFeatureNonTrappingFloatToIntConversion | api.CoreFeatureSIMD
+
+// NewInProcess makes a compiler that keeps machine code in the directory cacheDir,
+// by digest, and so compiles a module once per machine; several processes may share
+// it. Whoever can write there can run code in this process: it belongs to the user
+// alone. An empty cacheDir keeps machine code in memory.
+func NewInProcess(ctx context.Context, cacheDir string) (*InProcess, error) {
+	c := &InProcess{cache: wazero.NewCompilationCache()}
+	if cacheDir != "" {
+		var err error
+		if c.cache, err = wazero.NewCompilationCacheWithDir(cacheDir); err != nil {
+			return nil, fault.Externalf("directory of compiled plug-ins: %w", err)
+		}
+	}
+	c.runtime = wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().
+		WithCoreFeatures(coreFeatures).
+		WithMemoryLimitPages(abi.MaxMemoryPages).
+		WithCompilationCache(c.cache).
+		WithDebugInfoEnabled(false).
+		WithCloseOnContextDone(false)) // 1.6 µs a call, and it does not stop every guest
+	if err := hostModule(ctx, c.runtime); err != nil {
+		return nil, fmt.Errorf("BUG: host functions of guests: %w", err)
+	}
+	return c, nil
+}
+
+// Compile implements Compiler.
+func (c *InProcess) Compile(ctx context.Context, file []byte) (*Module, error) {
+	info, err := binary.Read(bytes.NewReader(file))
+	if err != nil {
+		return nil, err
+	}
+	if err := binary.Check(info); err != nil {
+		return nil, err
+	}
+	manifest, err := info.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := c.runtime.CompileModule(ctx, file)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("compile plug-in %s: %w", manifest.Name, ctx.Err())
+		}
+		if _, ok := errors.AsType[*fs.PathError](err); ok { // the cache, not the module
+			return nil, fault.Externalf("compile plug-in %s: %w", manifest.Name, err)
+		}
+		return nil, fault.Userf("compile plug-in %s: %w", manifest.Name, err)
+	}
+	return &Module{manifest: manifest, digest: info.Digest, compiled: compiled, runtime: c.runtime}, nil
+}
+
+// Close implements Compiler.
+func (c *InProcess) Close(ctx context.Context) error {
+	err := c.runtime.Close(ctx)
+	if cerr := c.cache.Close(ctx); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// Module is a compiled plug-in. It may be instantiated any number of times, also at
+// once. Close it after its instances.
+type Module struct {
+	manifest *abi.Manifest
+	digest   string
+	compiled wazero.CompiledModule
+	runtime  wazero.Runtime
+}
+
+// Manifest returns what the module says of itself; the caller does not change it.
+func (m *Module) Manifest() *abi.Manifest { return m.manifest }
+
+// Digest returns the SHA-256 of the file in hex.
+func (m *Module) Digest() string { return m.digest }
+
+// Close frees the machine code.
+func (m *Module) Close(ctx context.Context) error { return m.compiled.Close(ctx) }

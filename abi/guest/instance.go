@@ -1,0 +1,170 @@
+package guest
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"tidemark/abi"
+	"tidemark/internal/fault"
+)
+
+// Func names an export that takes a frame.
+type Func int
+
+// The exports that take a frame.
+const (
+	Configure Func = iota
+	Create
+	Add
+	Merge
+	Result
+	numFuncs
+)
+
+// String returns the export's name.
+func (f Func) String() string {
+	return [numFuncs]string{abi.ExportConfigure, abi.ExportCreate, abi.ExportAdd, abi.ExportMerge, abi.ExportResult}[f]
+}
+
+// Instance is a running module with its own memory. One goroutine uses it at a time.
+//
+// A call goes like this: write a frame to the start of Arena, Call, and take Arena
+// anew, since a guest may have moved its memory. After an error the instance is
+// dead: Close it and instantiate another one.
+type Instance struct {
+	ctx    context.Context // carries state to the host functions; no caller's context
+	mod    api.Module
+	mem    api.Memory
+	funcs  [numFuncs]api.Function
+	stack  [1]uint64
+	addr   uint32
+	size   uint32
+	state  *state
+	broken bool
+}
+
+// Instantiate makes an instance and asks for its arena. The caller configures it.
+// A *Trap says that the guest broke down on the way.
+func (m *Module) Instantiate(ctx context.Context) (*Instance, error) {
+	mod, err := m.runtime.InstantiateModule(ctx, m.compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	if err != nil {
+		// Imports and types are checked; what is left is data that lies outside the
+		// memory and the like.
+		return nil, fault.Userf("instantiate plug-in %s: %w", m.manifest.Name, err)
+	}
+	i := &Instance{mod: mod, mem: mod.Memory(), state: newState()}
+	i.ctx = context.WithValue(context.Background(), stateKey{}, i.state)
+	for f := range numFuncs {
+		i.funcs[f] = mod.ExportedFunction(f.String())
+	}
+	if err := i.start(); err != nil {
+		i.Close()
+		return nil, err
+	}
+	return i, nil
+}
+
+func (i *Instance) start() error {
+	if f := i.mod.ExportedFunction(abi.ExportInitialize); f != nil {
+		if _, err := f.Call(i.ctx); err != nil {
+			return i.trap(err)
+		}
+	}
+	out, err := i.mod.ExportedFunction(abi.ExportArena).Call(i.ctx)
+	if err != nil {
+		return i.trap(err)
+	}
+	i.addr, i.size = uint32(out[0]>>32), uint32(out[0])
+	switch {
+	case i.addr%8 != 0:
+		return i.Lie("the arena is at %d, not a multiple of 8", i.addr)
+	case i.size < abi.MinArena:
+		return i.Lie("the arena has %d bytes, it must have at least %d", i.size, abi.MinArena)
+	case uint64(i.addr)+uint64(i.size) > uint64(i.mem.Size()):
+		return i.Lie("the arena, %d bytes at %d, ends outside the memory of %d bytes", i.size, i.addr, i.mem.Size())
+	}
+	return nil
+}
+
+// Arena returns the guest's arena. Writes go straight to the guest; the slice is
+// stale after the next Call.
+func (i *Instance) Arena() []byte {
+	b, ok := i.mem.Read(i.addr, i.size)
+	if !ok {
+		panic("BUG: the arena is outside a memory that cannot shrink")
+	}
+	return b
+}
+
+// Call calls f on the frame at the start of the arena. The error is a *Trap; without
+// it, status is OK, Refused or OutputFull. No allocation: called per batch.
+func (i *Instance) Call(f Func) (abi.Status, error) {
+	if i.broken {
+		panic("BUG: a call on an instance that has trapped")
+	}
+	i.state.printed.reset()
+	i.stack[0] = uint64(i.addr)
+	if err := i.funcs[f].CallWithStack(i.ctx, i.stack[:]); err != nil {
+		return 0, i.trap(err)
+	}
+	switch s := abi.Status(uint32(i.stack[0])); s {
+	case abi.OK, abi.Refused, abi.OutputFull:
+		return s, nil
+	case abi.BadFrame:
+		return 0, i.Lie("%s cannot read the frame", f)
+	default:
+		return 0, i.Lie("%s answers status %d, which does not exist", f, uint32(s))
+	}
+}
+
+// Op, Done and OutUsed are the guest's fields of the frame, unchecked.
+func (i *Instance) Op() uint32 { return i.field(abi.AtOp) }
+
+// Done is the guest's field done.
+func (i *Instance) Done() uint32 { return i.field(abi.AtDone) }
+
+// OutUsed is the guest's field out_used.
+func (i *Instance) OutUsed() uint32 { return i.field(abi.AtOutUsed) }
+
+func (i *Instance) field(at uint32) uint32 {
+	return binary.LittleEndian.Uint32(i.Arena()[at:])
+}
+
+// trap makes the error of a call readable and ends the instance.
+func (i *Instance) trap(err error) error {
+	if bug, ok := errors.AsType[runtime.Error](err); ok {
+		panic(fmt.Sprintf("BUG: host function of a guest: %v\n%v", bug, err))
+	}
+	i.broken = true
+	t := newTrap(err, i.state.printed.text())
+	if i.size > 0 {
+		t.Op = i.Op()
+	}
+	return t
+}
+
+// Lie ends the instance, because the guest gave an answer that contradicts SPEC.md.
+func (i *Instance) Lie(format string, args ...any) error {
+	i.broken = true
+	t := &Trap{Op: abi.NoOp, Message: "protocol error: " + fmt.Sprintf(format, args...)}
+	if i.size > 0 && uint64(i.addr)+uint64(i.size) <= uint64(i.mem.Size()) {
+		t.Op = i.Op()
+	}
+	return t
+}
+
+// Broken reports whether the instance has ended.
+func (i *Instance) Broken() bool { return i.broken }
+
+// Close frees the instance.
+func (i *Instance) Close() {
+	i.broken = true
+	// The only error is an exit code, and the guest has none.
+	_ = i.mod.Close(i.ctx)
+}

@@ -1,0 +1,116 @@
+package abi_test
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"tidemark/abi"
+	"tidemark/internal/fault"
+)
+
+const stats = `{"name": "stats", "version": "1.0.0", "sdk": "go",
+ "aggregate": {
+   "inputs":  [{"name": "value", "type": "float64", "nullable": true}],
+   "outputs": [{"name": "count", "type": "int64"}, {"name": "mean", "type": "float64"}],
+   "params":  [{"name": "scale", "type": "float64", "default": 1},
+               {"name": "big", "type": "int64", "default": 9223372036854775807},
+               {"name": "unit", "type": "string", "default": "m"},
+               {"name": "on", "type": "bool", "default": true},
+               {"name": "limit", "type": "int64", "required": true}],
+   "accumulator": {"width": 32, "schema": 1},
+   "order_insensitive": true, "exact": false}}`
+
+func TestParseManifest(t *testing.T) {
+	got, err := abi.ParseManifest([]byte(stats))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &abi.Manifest{Name: "stats", Version: "1.0.0", SDK: "go", Aggregate: &abi.Aggregate{
+		Inputs:  []abi.Column{{Name: "value", Kind: abi.Float64, Nullable: true}},
+		Outputs: []abi.Column{{Name: "count", Kind: abi.Int64}, {Name: "mean", Kind: abi.Float64}},
+		Params: []abi.Param{
+			{Name: "scale", Kind: abi.Float64, HasDefault: true, Default: abi.Value{Float: 1}},
+			{Name: "big", Kind: abi.Int64, HasDefault: true, Default: abi.Value{Int: 1<<63 - 1}},
+			{Name: "unit", Kind: abi.String, HasDefault: true, Default: abi.Value{Str: "m"}},
+			{Name: "on", Kind: abi.Bool, HasDefault: true, Default: abi.Value{Bool: true}},
+			{Name: "limit", Kind: abi.Int64, Required: true},
+		},
+		Width: 32, Schema: 1, OrderInsensitive: true,
+	}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestParseManifestRefuses(t *testing.T) {
+	for _, c := range []struct{ name, old, new, want string }{
+		{"an unknown member", `"sdk"`, `"skd"`, "manifest skd: unknown member"},
+		{"another case", `"exact"`, `"Exact"`, "manifest aggregate.Exact: unknown member"},
+		{"a member twice", `"sdk": "go"`, `"sdk": "go", "sdk": "c"`, "manifest sdk: occurs twice"},
+		{"a name that is none", `"stats"`, `"Stats"`, `manifest name: "Stats" is no name`},
+		{"no name", `"name": "stats", `, ``, "manifest name: is missing"},
+		{"an empty name", `"stats"`, `""`, `manifest name: "" is no name`},
+		{"a version too long", `"1.0.0"`, `"` + strings.Repeat("1", 65) + `"`, "manifest version: has 65 bytes, at most 64"},
+		{"no aggregate", `"aggregate"`, `"process"`, "manifest aggregate: is missing"},
+		{"an unknown type", `"type": "int64"}, {`, `"type": "int32"}, {`, "manifest aggregate.outputs[0].type: must be int64, float64, bool, string or timestamp"},
+		{"a column twice", `"mean"`, `"count"`, `manifest aggregate.outputs[1].name: "count" occurs twice`},
+		{"a nullable output", `"type": "float64"}],`, `"type": "float64", "nullable": true}],`, "manifest aggregate.outputs[1].nullable: unknown member"},
+		{"a width that is no multiple of 8", `"width": 32`, `"width": 12`, "manifest aggregate.accumulator.width: must be a multiple of 8"},
+		{"a width too large", `"width": 32`, `"width": 4104`, "manifest aggregate.accumulator.width: must be a whole number from 0 to 4096"},
+		{"schema 0", `"schema": 1`, `"schema": 0`, "manifest aggregate.accumulator.schema: must be a whole number from 1"},
+		{"a default of another type", `"default": "m"`, `"default": 1`, "manifest aggregate.params[2].default: must be a string"},
+		{"an int64 with exponent", `9223372036854775807`, `1e3`, "manifest aggregate.params[1].default: must be an int64"},
+		{"an int64 out of range", `9223372036854775807`, `9223372036854775808`, "manifest aggregate.params[1].default: must be an int64"},
+		{"a float64 out of range", `"default": 1}`, `"default": 1e999}`, "manifest aggregate.params[0].default: must be a number"},
+		{"required with a default", `"required": true`, `"required": true, "default": 3`, "manifest aggregate.params[4]: is required and has a default"},
+		{"a timestamp parameter", `"type": "bool"`, `"type": "timestamp"`, "a parameter must be int64, float64, bool or string"},
+		{"a flag that is a number", `"order_insensitive": true`, `"order_insensitive": 1`, "manifest aggregate.order_insensitive: must be true or false"},
+		{"an array in place of an object", `{"width": 32, "schema": 1}`, `[]`, "manifest aggregate.accumulator: must be an object"},
+		{"something behind the object", `"exact": false}}`, `"exact": false}} {}`, "something follows the object"},
+		{"half an object", `"exact": false}}`, `"exact": false`, "manifest is not a JSON object: unexpected EOF"},
+		{"deep nesting", `"go"`, strings.Repeat("[", 100), "nested too deeply"},
+		{"no UTF-8", `"go"`, "\"\xff\"", "manifest is not UTF-8"},
+		{"a manifest too long", `"go"`, `"` + strings.Repeat("x", 70_000) + `"`, "at most 65536 are allowed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if strings.Count(stats, c.old) != 1 {
+				t.Fatalf("%q occurs %d times", c.old, strings.Count(stats, c.old))
+			}
+			_, err := abi.ParseManifest([]byte(strings.Replace(stats, c.old, c.new, 1)))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("got %v, want %q", err, c.want)
+			}
+			if !errors.Is(err, fault.ErrUser) {
+				t.Error("class is not ErrUser")
+			}
+		})
+	}
+}
+
+func TestParseManifestNamesAllProblems(t *testing.T) {
+	text := strings.NewReplacer(`"stats"`, `"9"`, `"width": 32`, `"width": 1`, `"sdk"`, `"x"`).Replace(stats)
+	_, err := abi.ParseManifest([]byte(text))
+	if n := strings.Count(err.Error(), "\n") + 1; n != 3 {
+		t.Errorf("got %d lines, want 3:\n%v", n, err)
+	}
+}
+
+func TestNoOutputsAreRefused(t *testing.T) {
+	_, err := abi.ParseManifest([]byte(`{"name":"x","version":"","aggregate":{"inputs":[],"outputs":[],"accumulator":{"width":8,"schema":1}}}`))
+	if err == nil || !strings.Contains(err.Error(), "manifest aggregate.outputs: must have at least one entry") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func FuzzParseManifest(f *testing.F) {
+	f.Add([]byte(stats))
+	f.Add([]byte(`{"a":[{}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m, err := abi.ParseManifest(text)
+		if (m == nil) == (err == nil) {
+			t.Errorf("manifest %v with error %v", m, err)
+		}
+	})
+}
