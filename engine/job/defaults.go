@@ -46,6 +46,13 @@ var defaults = [...]Default{
 	{"sinks.*.time_format", "", "rfc3339", "UTC with milliseconds"},
 }
 
+// Values that only this package needs a name for; the others are in graph.go.
+const (
+	failStep    = "fail"
+	keepNull    = "keep"
+	timeRFC3339 = "rfc3339"
+)
+
 // Limits that no setting changes.
 const (
 	// memoryRows is how many late, failed and bad rows a job without file sinks

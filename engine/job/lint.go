@@ -135,7 +135,7 @@ func (r *reader) ports() []string {
 	}
 	for _, s := range r.steps {
 		out = append(out, s.ID+".late")
-		if s.OnError == "dead_letter" {
+		if s.OnError == DeadLetter {
 			out = append(out, s.ID+".failed")
 		}
 	}
@@ -161,7 +161,7 @@ func (r *reader) lintSinks() {
 					path, step.ID, formatDuration(step.AllowedLateness))
 			}
 			continue
-		case step != nil && name == "failed" && step.OnError == "fail":
+		case step != nil && name == "failed" && step.OnError == failStep:
 			r.report(s.from.at, "%s.from: %s writes nothing: on_error is fail; say on_error: dead_letter in steps.%s", path, quote(s.from.shown), step.ID)
 		case step != nil && (name == "late" || name == "failed"), source != nil && name == "bad":
 		case source != nil && name == "":
@@ -194,7 +194,7 @@ func (r *reader) defaultSinks() {
 		if slices.ContainsFunc(r.sinks, func(s *sinkSpec) bool { return s.From == from }) {
 			return
 		}
-		s := &sinkSpec{at: at, Sink: Sink{ID: from.String(), From: from, Format: "json", Default: true, TimeFormat: "rfc3339"}}
+		s := &sinkSpec{at: at, Sink: Sink{ID: from.String(), From: from, Format: JSON, Default: true, TimeFormat: timeRFC3339}}
 		if dir == "" {
 			s.Memory = memoryRows
 			r.note("sinks."+s.ID, fmt.Sprintf("{memory: %d}", memoryRows), place{})
@@ -210,7 +210,7 @@ func (r *reader) defaultSinks() {
 	}
 	for _, s := range r.steps {
 		add(s.ID, "late", s.at)
-		if s.OnError == "dead_letter" {
+		if s.OnError == DeadLetter {
 			add(s.ID, "failed", s.at)
 		}
 	}

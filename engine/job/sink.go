@@ -19,7 +19,7 @@ type sinkSpec struct {
 //	late: {from: per_merchant.late, stdout: {}}
 func (r *reader) sink(e entry) *sinkSpec {
 	s := &sinkSpec{at: e.value.key}
-	s.ID, s.Format = e.key, "json"
+	s.ID, s.Format = e.key, JSON
 	if dropped(e.value) {
 		return s
 	}
@@ -33,7 +33,7 @@ func (r *reader) sink(e entry) *sinkSpec {
 		s.From.Operator, s.From.Name, _ = strings.Cut(from, ".")
 	}
 	s.OnlyLast, _ = scalar(o, "only_final", boolean)
-	s.TimeFormat, _ = scalar(o, "time_format", choice("rfc3339", "ms"))
+	s.TimeFormat, _ = scalar(o, "time_format", choice(timeRFC3339, TimeMillis))
 	file, stdout := o.child("file"), o.child("stdout")
 	hasFile, hasStdout := o.n.find("file") != nil, o.n.find("stdout") != nil
 	switch {

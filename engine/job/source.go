@@ -185,7 +185,7 @@ func (r *reader) format(s *sourceSpec, o *object) {
 		return
 	case n.kind == mappingNode:
 		c.n, c.at = n, n.key
-		isJSON, isCSV := n.find("json") != nil, n.find("csv") != nil
+		isJSON, isCSV := n.find(JSON) != nil, n.find(CSV) != nil
 		switch {
 		case isJSON && isCSV:
 			r.report(n.at, "%s holds both json and csv; leave one out", path)
@@ -194,20 +194,20 @@ func (r *reader) format(s *sourceSpec, o *object) {
 			r.report(n.at, "%s must hold json or csv, such as {csv: {delimiter: \";\"}}", path)
 			return
 		case isJSON:
-			s.Format.Kind = "json"
+			s.Format.Kind = JSON
 		default:
-			s.Format.Kind = "csv"
+			s.Format.Kind = CSV
 		}
 		r.note(path, s.Format.Kind, n.at)
 	default:
-		kind, ok := read(r, n, path, choice("json", "csv"))
+		kind, ok := read(r, n, path, choice(JSON, CSV))
 		if !ok {
 			return
 		}
 		s.Format.Kind = kind
 	}
 	k := c.child(s.Format.Kind)
-	if s.Format.Kind == "json" {
+	if s.Format.Kind == JSON {
 		s.Format.MaxDepth, _ = scalar(k, "max_depth", integer(1, maxJSONDepth))
 		k.without("header", "it applies to csv")
 		k.without("delimiter", "it applies to csv")
@@ -242,7 +242,7 @@ func (s *sourceSpec) fieldPath(name string) (path []string, wrong string) {
 			return s.Schema[i].Path, ""
 		}
 	}
-	if s.Format.Kind == "csv" {
+	if s.Format.Kind == CSV {
 		if !s.Format.Header && !csvPosition.MatchString(name) {
 			return nil, fmt.Sprintf("%s is not a column: without a header they are c1, c2, …", quote(name))
 		}
@@ -290,7 +290,7 @@ func (r *reader) schema(s *sourceSpec, o *object) {
 				for _, item := range items {
 					f.Path = append(f.Path, item.text)
 				}
-				if s.Format.Kind == "csv" && len(f.Path) != 1 {
+				if s.Format.Kind == CSV && len(f.Path) != 1 {
 					wrong = "path names one column in csv"
 				}
 			}

@@ -49,7 +49,7 @@ func (r *reader) step(e entry) *stepSpec {
 	for _, a := range entries {
 		s.Aggregates = append(s.Aggregates, r.aggregate(a, aggs, src))
 	}
-	s.OnError, _ = scalar(o, "on_error", choice("fail", "dead_letter"))
+	s.OnError, _ = scalar(o, "on_error", choice(failStep, DeadLetter))
 	o.close()
 	return s
 }
@@ -89,7 +89,7 @@ func (r *reader) key(s *stepSpec, o *object, src *sourceSpec) {
 	}
 	switch {
 	case n == nil:
-		s.Parallelism, s.NullKey = 1, "keep"
+		s.Parallelism, s.NullKey = 1, keepNull
 		if pn := o.n.find("parallelism"); pn != nil && pn.text != "1" {
 			o.without("parallelism", "without a key all records form one group, which one task computes")
 		} else {
@@ -108,7 +108,7 @@ func (r *reader) key(s *stepSpec, o *object, src *sourceSpec) {
 	} else {
 		s.Parallelism, _ = scalar(o, "parallelism", integer(1, int64(r.g.MaxParallelism)))
 	}
-	s.NullKey, _ = scalar(o, "null_key", choice("keep", "drop"))
+	s.NullKey, _ = scalar(o, "null_key", choice(keepNull, Drop))
 }
 
 // field finds a field of a step's input, or reports that there is none. It returns
