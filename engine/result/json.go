@@ -1,6 +1,7 @@
 package result
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"strconv"
@@ -160,4 +161,9 @@ func names(fields []stream.Field) []string {
 		out[i] = f.Name
 	}
 	return out
+}
+
+// TimeText is a time for people, as in messages.
+func TimeText(t stream.Time) string {
+	return string(bytes.Trim(appendTime(nil, t, RFC3339), `"`))
 }

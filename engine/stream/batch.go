@@ -93,6 +93,38 @@ func (b *Batch) AppendRow(src *Batch, i int) {
 	b.N++
 }
 
+// Keep drops all rows but those given, in ascending order: a row can turn out to be
+// unusable only after it was decoded. Only what a decoder fills is kept.
+func (b *Batch) Keep(rows []uint32) {
+	for c := range b.Cols {
+		col := &b.Cols[c]
+		valid := col.Valid
+		if valid != nil {
+			col.Valid = make(Bits, 0, len(valid))
+		}
+		for n, r := range rows {
+			switch col.Kind {
+			case Int64, Timestamp:
+				col.Ints[n] = col.Ints[r]
+			case Float64:
+				col.Floats[n] = col.Floats[r]
+			case Bool:
+				col.Bools[n] = col.Bools[r]
+			default:
+				col.Strs[n] = col.Strs[r]
+			}
+			if valid != nil {
+				col.Valid = col.Valid.Append(n, valid.Get(int(r)))
+			}
+		}
+		col.Truncate(len(rows))
+	}
+	for n, r := range rows {
+		b.Raw[n], b.Pos[n] = b.Raw[r], b.Pos[r]
+	}
+	b.N, b.Raw, b.Pos = len(rows), b.Raw[:len(rows)], b.Pos[:len(rows)]
+}
+
 func (b *Batch) copyStr(src *Batch, s Str) Str {
 	off := uint32(len(b.Blob))
 	b.Blob = append(b.Blob, s.Bytes(src.Blob)...)

@@ -1,0 +1,272 @@
+// Package exchange moves batches between tasks: bounded queues, one for each pair of
+// sender and receiver, rows routed by key group, the order of a sender always kept.
+//
+// A receiver joins its senders in one of two ways. Ordered replay (T6) takes the row
+// with the lowest (watermark before the row, split) next, whoever sent it, so that
+// what a task sees is a function of the data alone. By arrival, batches come as they
+// come and the senders' watermarks go through a valve (S14).
+package exchange
+
+import (
+	"context"
+	"sync"
+
+	"tidemark/engine/stream"
+	"tidemark/engine/watermark"
+)
+
+// place is where a sender stands in the order of an ordered replay: the watermark
+// before its next row, and that row's split.
+type place struct {
+	wm    stream.Time
+	split stream.SplitID
+}
+
+func (p place) before(q place) bool {
+	return p.wm < q.wm || p.wm == q.wm && p.split < q.split
+}
+
+var endPlace = place{stream.MaxTime, stream.LastSplit}
+
+// element is what a queue holds: a batch, or a change of the sender's status.
+type element struct {
+	batch *stream.Batch // nil: the sender became idle or active
+	idle  bool
+}
+
+// queue is what one sender has sent and the receiver not yet taken.
+type queue struct {
+	elements []element
+	head     int           // rows already taken of the first batch
+	tail     place         // where the sender stands after all that is queued
+	closed   bool          // the sender has ended
+	space    chan struct{} // tells the sender that an element was taken
+}
+
+func (q *queue) place() place {
+	if len(q.elements) > 0 {
+		b := q.elements[0].batch
+		return place{b.WM[q.head], b.Split[q.head]}
+	}
+	return q.tail
+}
+
+// Inbox is the receiving end of a task. Senders call Send, Idle and Close, each from
+// its own goroutine; the task calls Next; anyone may post mail.
+type Inbox struct {
+	*Mailbox
+	ordered bool
+	depth   int // elements a queue holds, at most
+	rows    int // rows of a merged batch, at most
+	pool    *Pool
+
+	mu     sync.Mutex
+	queues []queue
+	fifo   []int // senders in order of arrival of their elements; not in ordered replay
+	valve  *watermark.Valve
+	told   stream.Time // trailing watermark given to the task last, in ordered replay
+}
+
+// NewInbox makes an inbox for a number of senders. pool gets back the batches that a
+// merge has emptied.
+func NewInbox(senders, depth, rows int, ordered bool, pool *Pool) *Inbox {
+	in := &Inbox{ordered: ordered, depth: depth, rows: rows, pool: pool, queues: make([]queue, senders), told: stream.MinTime, Mailbox: NewMailbox()}
+	for i := range in.queues {
+		in.queues[i].tail = place{stream.MinTime, 0}
+		in.queues[i].space = make(chan struct{}, 1)
+	}
+	if !ordered {
+		in.valve = watermark.NewValve(senders)
+	}
+	return in
+}
+
+// Send hands a batch over, waiting while the sender's queue is full. A batch without
+// rows tells how far the sender has got; in ordered replay it takes no room, so it
+// never waits. That, and that every sender sends to all receivers after each of its
+// batches, is why bounded queues cannot deadlock: a receiver waits for a sender that
+// is behind the rows it holds, and following such waits one gets ever further behind.
+func (in *Inbox) Send(ctx context.Context, sender int, b *stream.Batch) error {
+	if in.ordered && b.N == 0 {
+		in.mu.Lock()
+		in.queues[sender].tail = place{b.Trailing, b.Next}
+		in.mu.Unlock()
+		in.pool.Put(b)
+		in.Notify()
+		return nil
+	}
+	return in.put(ctx, sender, element{batch: b})
+}
+
+// Idle tells that the sender became idle or active again. Not in ordered replay,
+// where nobody is idle.
+func (in *Inbox) Idle(ctx context.Context, sender int, idle bool) error {
+	return in.put(ctx, sender, element{idle: idle})
+}
+
+func (in *Inbox) put(ctx context.Context, sender int, e element) error {
+	q := &in.queues[sender]
+	for {
+		in.mu.Lock()
+		if len(q.elements) < in.depth {
+			q.elements = append(q.elements, e)
+			if e.batch != nil {
+				q.tail = place{e.batch.Trailing, e.batch.Next}
+			}
+			if !in.ordered {
+				in.fifo = append(in.fifo, sender)
+			}
+			in.mu.Unlock()
+			in.Notify()
+			return nil
+		}
+		in.mu.Unlock()
+		select {
+		case <-q.space:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Close tells that the sender sends nothing any more. If its input has come to an end
+// its last batch had the trailing watermark MAX and Next LastSplit.
+func (in *Inbox) Close(sender int) {
+	in.mu.Lock()
+	in.queues[sender].closed = true
+	in.mu.Unlock()
+	in.Notify()
+}
+
+// Next waits for the next batch and answers mail meanwhile; nil means that all
+// senders have ended. Each row carries in WM the combined watermark that the task
+// sees it at, and Trailing is the combined watermark behind the rows. The batch is
+// the task's, which returns it to the pool.
+func (in *Inbox) Next(ctx context.Context) (*stream.Batch, error) {
+	for {
+		in.Answer()
+		var b *stream.Batch
+		var end bool
+		in.mu.Lock()
+		if in.ordered {
+			b, end = in.merge()
+		} else {
+			b, end = in.arrive()
+		}
+		in.mu.Unlock()
+		if b != nil || end {
+			return b, nil
+		}
+		select {
+		case <-in.Wake():
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// take removes the first element of a queue and lets its sender go on.
+func (in *Inbox) take(q *queue) element {
+	e := q.elements[0]
+	q.elements[0] = element{}
+	q.elements = q.elements[1:]
+	q.head = 0
+	select {
+	case q.space <- struct{}{}:
+	default:
+	}
+	return e
+}
+
+// arrive takes the element that came first and passes its watermarks through the
+// valve.
+func (in *Inbox) arrive() (b *stream.Batch, end bool) {
+	for len(in.fifo) > 0 {
+		s := in.fifo[0]
+		in.fifo = in.fifo[1:]
+		e := in.take(&in.queues[s])
+		if e.batch == nil {
+			if c := in.valve.SetIdle(s, e.idle); !c.Advanced {
+				continue
+			}
+			b = in.pool.Get(nil) // time moved without a row
+			b.Trailing = in.valve.Out()
+			return b, false
+		}
+		b = e.batch
+		for i, wm := range b.WM {
+			in.valve.Watermark(s, wm)
+			b.WM[i] = in.valve.Out()
+		}
+		in.valve.Watermark(s, b.Trailing)
+		b.Trailing = in.valve.Out()
+		return b, false
+	}
+	return nil, in.allClosed()
+}
+
+// merge takes rows in order of their places as far as they are known to be next: up to
+// the place of a sender that has nothing queued.
+func (in *Inbox) merge() (b *stream.Batch, end bool) {
+	if len(in.queues) == 1 && len(in.queues[0].elements) > 0 { // nothing to merge: whole batches
+		b = in.take(&in.queues[0]).batch
+		return in.trailing(b, b.Trailing), false
+	}
+	for {
+		lo, second := in.lowest()
+		q := &in.queues[lo]
+		if len(q.elements) == 0 || b != nil && b.N == in.rows {
+			wm := q.place().wm
+			if b == nil && wm > in.told {
+				b = in.pool.Get(nil)
+			}
+			if b == nil {
+				return nil, in.allClosed()
+			}
+			return in.trailing(b, wm), false
+		}
+		src := q.elements[0].batch
+		if b == nil {
+			b = in.pool.Get(src)
+		}
+		for q.head < src.N && b.N < in.rows && !second.before(q.place()) {
+			b.AppendRow(src, q.head)
+			q.head++
+		}
+		if q.head == src.N {
+			in.take(q)
+			in.pool.Put(src)
+		}
+	}
+}
+
+// lowest returns the sender that is furthest behind, and the place of the next one.
+func (in *Inbox) lowest() (lo int, second place) {
+	best := in.queues[0].place()
+	second = endPlace
+	for i := range in.queues[1:] {
+		switch p := in.queues[i+1].place(); {
+		case p.before(best):
+			lo, best, second = i+1, p, best
+		case p.before(second):
+			second = p
+		}
+	}
+	return lo, second
+}
+
+// trailing gives a batch its watermark for the time after its rows.
+func (in *Inbox) trailing(b *stream.Batch, wm stream.Time) *stream.Batch {
+	b.Trailing = wm
+	in.told = max(in.told, wm)
+	return b
+}
+
+func (in *Inbox) allClosed() bool {
+	for i := range in.queues {
+		if !in.queues[i].closed {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,52 @@
+package exchange
+
+import (
+	"sync"
+
+	"tidemark/engine/stream"
+)
+
+// poolMax bounds the batches that a pool keeps: more than ever wait between two
+// tasks at the default depth, and few enough to be forgotten.
+const poolMax = 64
+
+// Pool keeps emptied batches for reuse. Safe for concurrent use.
+type Pool struct {
+	mu   sync.Mutex
+	free []*stream.Batch
+}
+
+// Get returns an empty batch with the columns of like; with nil, one without columns
+// that carries only a watermark.
+func (p *Pool) Get(like *stream.Batch) *stream.Batch {
+	p.mu.Lock()
+	var b *stream.Batch
+	if n := len(p.free); n > 0 {
+		b = p.free[n-1]
+		p.free = p.free[:n-1]
+	}
+	p.mu.Unlock()
+	if b == nil {
+		b = new(stream.Batch)
+	}
+	if like == nil {
+		b.Reset(nil)
+		return b
+	}
+	kinds := make([]stream.Kind, len(like.Cols))
+	for i := range kinds {
+		kinds[i] = like.Cols[i].Kind
+	}
+	b.Reset(kinds)
+	b.Source = like.Source
+	return b
+}
+
+// Put takes back a batch that nobody uses any more.
+func (p *Pool) Put(b *stream.Batch) {
+	p.mu.Lock()
+	if len(p.free) < poolMax {
+		p.free = append(p.free, b)
+	}
+	p.mu.Unlock()
+}

@@ -1,0 +1,75 @@
+package exchange
+
+import (
+	"context"
+
+	"tidemark/engine/stream"
+)
+
+// Router is the sending end of one edge for one sender: it routes rows by key to the
+// subtasks of a step. One goroutine uses it.
+type Router struct {
+	sender int
+	key    []int // columns of the key
+	groups int   // max_parallelism
+	to     []*Inbox
+	pool   *Pool
+	parts  []*stream.Batch // scratch: what goes to each receiver
+}
+
+// NewRouter makes the router of one sender to all subtasks of a step.
+func NewRouter(sender int, key []int, groups int, to []*Inbox, pool *Pool) *Router {
+	return &Router{sender: sender, key: key, groups: groups, to: to, pool: pool, parts: make([]*stream.Batch, len(to))}
+}
+
+// Send routes a batch, which it takes over. Every receiver gets the trailing
+// watermark, also one that gets no row (T2).
+func (r *Router) Send(ctx context.Context, b *stream.Batch) error {
+	b.SetKeys(r.key)
+	if len(r.to) == 1 {
+		return r.to[0].Send(ctx, r.sender, b)
+	}
+	for i := range r.parts {
+		p := r.pool.Get(b)
+		p.Trailing, p.Next = b.Trailing, b.Next
+		r.parts[i] = p
+	}
+	for i := range b.N {
+		group := stream.KeyGroup(b.Hash[i], r.groups)
+		r.parts[stream.Subtask(group, len(r.to), r.groups)].AppendRow(b, i)
+	}
+	r.pool.Put(b)
+	for i, p := range r.parts {
+		if err := r.to[i].Send(ctx, r.sender, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Copy returns a copy of a batch, for a source that feeds several steps.
+func (r *Router) Copy(b *stream.Batch) *stream.Batch {
+	c := r.pool.Get(b)
+	c.Trailing, c.Next = b.Trailing, b.Next
+	for i := range b.N {
+		c.AppendRow(b, i)
+	}
+	return c
+}
+
+// Idle tells all receivers that the sender became idle or active.
+func (r *Router) Idle(ctx context.Context, idle bool) error {
+	for _, in := range r.to {
+		if err := in.Idle(ctx, r.sender, idle); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close tells all receivers that the sender has ended.
+func (r *Router) Close() {
+	for _, in := range r.to {
+		in.Close(r.sender)
+	}
+}
