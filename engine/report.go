@@ -1,6 +1,12 @@
 package engine
 
-import "tidemark/engine/stream"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tidemark/engine/stream"
+)
 
 // Report is what a job has done so far, or in the end. Every number has its own
 // increment; none is a remainder, so that the sums are a check (see Balance).
@@ -8,6 +14,9 @@ type Report struct {
 	Sources []SourceReport `json:"sources"`
 	Steps   []StepReport   `json:"steps"`
 	Sinks   []SinkReport   `json:"sinks"`
+	// Busy names the operators that did not answer in time: a task of theirs is inside
+	// a batch, perhaps in a plug-in that does not return. Their numbers are left out.
+	Busy []string `json:"busy,omitempty"`
 }
 
 // SourceReport is the ledger of a source: read = bad + quarantined + passed.
@@ -68,4 +77,117 @@ type SinkReport struct {
 	Rows   int64  `json:"rows"`
 	// Last holds the newest rows of a sink that keeps them in memory.
 	Last []string `json:"last,omitempty"`
+}
+
+// merger adds up the reports of subtasks, in the order of the job file.
+type merger struct {
+	out     Report
+	waiting map[string]int // tasks of an operator that have not answered
+}
+
+func (j *Job) merger() *merger {
+	m := &merger{waiting: map[string]int{}}
+	for _, s := range j.sources {
+		m.out.Sources = append(m.out.Sources, SourceReport{ID: s.ID, Splits: []SplitReport{}})
+	}
+	for _, s := range j.steps {
+		m.out.Steps = append(m.out.Steps, StepReport{ID: s.ID, Watermark: stream.MaxTime})
+	}
+	for _, t := range j.feeds {
+		m.waiting[t.spec.ID]++
+	}
+	for _, t := range j.keyed {
+		m.waiting[t.step.ID]++
+	}
+	for _, t := range j.sinks {
+		m.out.Sinks = append(m.out.Sinks, t.report())
+	}
+	return m
+}
+
+func (m *merger) source(r SourceReport) {
+	m.waiting[r.ID]--
+	for i := range m.out.Sources {
+		s := &m.out.Sources[i]
+		if s.ID != r.ID {
+			continue
+		}
+		s.Read += r.Read
+		s.Bad += r.Bad
+		s.Quarantined += r.Quarantined
+		s.Passed += r.Passed
+		s.Splits = append(s.Splits, r.Splits...)
+		slices.SortFunc(s.Splits, func(a, b SplitReport) int { return strings.Compare(a.ID, b.ID) })
+	}
+}
+
+func (m *merger) step(r StepReport) {
+	m.waiting[r.ID]--
+	for i := range m.out.Steps {
+		s := &m.out.Steps[i]
+		if s.ID != r.ID {
+			continue
+		}
+		s.Watermark = min(s.Watermark, r.Watermark)
+		s.Panes += r.Panes
+		s.Rows += r.Rows
+		s.Updates += r.Updates
+		for _, l := range r.Inputs {
+			s.add(l)
+		}
+	}
+}
+
+func (s *StepReport) add(l Ledger) {
+	for i := range s.Inputs {
+		if t := &s.Inputs[i]; t.Source == l.Source {
+			t.Filtered += l.Filtered
+			t.Failed += l.Failed
+			t.Late += l.Late
+			t.NoWindow += l.NoWindow
+			t.Counted += l.Counted
+			t.Open += l.Open
+			t.Fired += l.Fired
+			t.Unfired += l.Unfired
+			t.Behind += l.Behind
+			t.LateAccepted += l.LateAccepted
+			return
+		}
+	}
+	s.Inputs = append(s.Inputs, l)
+}
+
+func (m *merger) done() Report {
+	for id, n := range m.waiting {
+		if n > 0 {
+			m.out.Busy = append(m.out.Busy, id)
+		}
+	}
+	slices.Sort(m.out.Busy)
+	return m.out
+}
+
+// Balance returns what does not add up, in words; none means that every record is
+// accounted for. Between two batches of a running job records are on their way, so it
+// is a check for a job that has ended.
+func (r *Report) Balance() []string {
+	var out []string
+	passed := map[string]int64{}
+	for _, s := range r.Sources {
+		passed[s.ID] = s.Passed
+		if s.Read != s.Bad+s.Quarantined+s.Passed {
+			out = append(out, fmt.Sprintf("source %s: read %d is not bad %d + quarantined %d + passed on %d", s.ID, s.Read, s.Bad, s.Quarantined, s.Passed))
+		}
+	}
+	for _, s := range r.Steps {
+		for _, l := range s.Inputs {
+			if p := passed[l.Source]; p != l.Filtered+l.Failed+l.Late+l.NoWindow+l.Counted {
+				out = append(out, fmt.Sprintf("step %s: passed on %d is not filtered %d + failed %d + late %d + no_window %d + counted %d", s.ID, p, l.Filtered, l.Failed, l.Late, l.NoWindow, l.Counted))
+			}
+			if l.Counted != l.Open+l.Fired+l.Unfired {
+				out = append(out, fmt.Sprintf("step %s: counted %d is not open %d + fired %d + unfired %d", s.ID, l.Counted, l.Open, l.Fired, l.Unfired))
+			}
+		}
+	}
+	return out
 }

@@ -1,0 +1,221 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"tidemark/engine/job"
+	"tidemark/engine/sink"
+	"tidemark/engine/stream"
+)
+
+// Job is one job, planned and ready to run once. New makes it, Run runs it; Status may
+// be called at any time from any goroutine.
+type Job struct {
+	graph *job.Graph
+	opts  Options
+
+	sources []*sourceSpec
+	feeds   []*sourceTask
+	steps   []*stepSpec
+	keyed   []*keyedTask
+	sinks   []*sinkTask
+
+	splitMu sync.Mutex
+	splits  []string // shown names by split id
+
+	eventMu sync.Mutex
+}
+
+// New plans a job: it finds the splits, opens the sinks and makes the functions, so
+// that what can be known to be wrong is an error before a record is read. The job owns
+// what it opened; call Run, or Discard.
+func New(ctx context.Context, g *job.Graph, o Options) (*Job, error) {
+	j := &Job{graph: g, opts: o}
+	if err := j.plan(ctx); err != nil {
+		return nil, errors.Join(err, j.Discard())
+	}
+	return j, nil
+}
+
+// Discard closes a job that will not run. What its sinks hold stays in progress.
+func (j *Job) Discard() error {
+	var errs []error
+	for _, t := range j.keyed {
+		errs = append(errs, t.op.Close())
+	}
+	for _, t := range j.feeds {
+		for _, s := range t.splits {
+			errs = append(errs, s.close())
+		}
+	}
+	for _, t := range j.sinks {
+		errs = append(errs, t.sink.Abort())
+	}
+	return errors.Join(errs...)
+}
+
+// Run runs the job to the end of its input, or until ctx ends: then it stops without
+// firing anything, and the error is that of ctx. The report is valid in either case.
+// When Run returns every goroutine of the job has ended.
+func (j *Job) Run(ctx context.Context) (Report, error) {
+	run, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var writers, tasks sync.WaitGroup
+	for _, t := range j.sinks {
+		writers.Go(func() { t.run(cancel) })
+	}
+	start := func(what func(context.Context) error) {
+		tasks.Go(func() {
+			if err := what(run); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	for _, t := range j.keyed {
+		start(t.run)
+	}
+	for _, t := range j.feeds {
+		start(t.run)
+	}
+	tasks.Wait()
+	for _, t := range j.sinks {
+		close(t.in)
+	}
+	writers.Wait()
+
+	err := context.Cause(run)
+	if err == nil {
+		err = j.commit()
+	} else {
+		j.abort()
+	}
+	return j.report(), err
+}
+
+// commit publishes all sinks: first every one makes its rows durable, then they are
+// shown, so that a full disk shows none of them (K7).
+func (j *Job) commit() error {
+	for _, t := range j.sinks {
+		if err := t.sink.Prepare(); err != nil {
+			j.abort()
+			return sinkError(t.spec, err)
+		}
+	}
+	for _, t := range j.sinks {
+		if err := t.sink.Commit(); err != nil {
+			return sinkError(t.spec, err)
+		}
+		t.done.Store(true)
+	}
+	return nil
+}
+
+// abort ends the sinks without publishing. A sink that failed before fails again
+// here, which adds nothing.
+func (j *Job) abort() {
+	for _, t := range j.sinks {
+		_ = t.sink.Abort()
+	}
+}
+
+func sinkError(s *job.Sink, err error) error { return fmt.Errorf("sink %s: %w", s.ID, err) }
+
+// Status asks every task what it has done. A task answers between two batches; one
+// that does not before ctx ends is named in Busy, and its numbers are left out.
+func (j *Job) Status(ctx context.Context) Report {
+	type answer struct {
+		source *SourceReport
+		step   *StepReport
+	}
+	answers := make(chan answer, len(j.feeds)+len(j.keyed)) // room for all: no task waits for a reader
+	for _, t := range j.feeds {
+		t.mail.Post(func() { r := t.report(); answers <- answer{source: &r} })
+	}
+	for _, t := range j.keyed {
+		t.inbox.Post(func() { r := t.report(); answers <- answer{step: &r} })
+	}
+	m := j.merger()
+	for range len(j.feeds) + len(j.keyed) {
+		select {
+		case a := <-answers:
+			if a.source != nil {
+				m.source(*a.source)
+			} else {
+				m.step(*a.step)
+			}
+		case <-ctx.Done():
+			return m.done()
+		}
+	}
+	return m.done()
+}
+
+// report is Status for a job whose tasks have ended.
+func (j *Job) report() Report {
+	m := j.merger()
+	for _, t := range j.feeds {
+		m.source(t.report())
+	}
+	for _, t := range j.keyed {
+		m.step(t.report())
+	}
+	return m.done()
+}
+
+// turn waits for the job's turn on the CPU; the returned function gives it back with
+// what was used.
+func (j *Job) turn(ctx context.Context) (done func(), err error) {
+	if j.opts.Turns == nil {
+		return func() {}, nil
+	}
+	if err := j.opts.Turns.Acquire(ctx); err != nil {
+		return nil, err
+	}
+	start := j.opts.Env.Clock.Now()
+	return func() { j.opts.Turns.Release(j.opts.Env.Clock.Now().Sub(start), 0) }, nil
+}
+
+func (j *Job) observe(e Event) {
+	if j.opts.Observe == nil {
+		return
+	}
+	j.eventMu.Lock()
+	defer j.eventMu.Unlock()
+	j.opts.Observe(e)
+}
+
+func (j *Job) now() stream.Time { return stream.Time(j.opts.Env.Clock.Now().UnixMilli()) }
+
+// splitName returns the shown name of a split.
+func (j *Job) splitName(id stream.SplitID) string {
+	j.splitMu.Lock()
+	defer j.splitMu.Unlock()
+	return j.splits[id]
+}
+
+// newSplit numbers a split. Bounded inputs are numbered once, in order, before the job
+// runs; splits of followed inputs as they are found.
+func (j *Job) newSplit(name string) stream.SplitID {
+	j.splitMu.Lock()
+	defer j.splitMu.Unlock()
+	j.splits = append(j.splits, name)
+	return stream.SplitID(len(j.splits) - 1)
+}
+
+// openSink opens the target of a sink.
+func (j *Job) openSink(s *job.Sink) (sink.Sink, error) {
+	switch {
+	case s.Stdout:
+		return sink.NewStream(j.opts.Stdout, "stdout"), nil
+	case s.Memory > 0:
+		return sink.NewMemory(s.Memory), nil
+	}
+	f, err := sink.OpenFile(j.opts.Env.FS, s.File)
+	if err != nil {
+		return nil, sinkError(s, err)
+	}
+	return f, nil
+}

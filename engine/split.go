@@ -1,0 +1,323 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"tidemark/engine/decode"
+	"tidemark/engine/job"
+	"tidemark/engine/result"
+	"tidemark/engine/source"
+	"tidemark/engine/stream"
+	"tidemark/engine/timestamp"
+	"tidemark/engine/watermark"
+)
+
+// What a split reads at once: near the size of a batch's records, so that few bytes
+// are carried over to the next batch.
+const (
+	minRead       = 4 << 10
+	maxRead       = 1 << 20
+	plausibleRows = 10 // first values that must make sense in the declared unit
+)
+
+// split reads one split: bytes, records, event time, watermark. Its methods are
+// called by the source task that owns it.
+type split struct {
+	id     stream.SplitID
+	name   string // shown
+	source *sourceSpec
+
+	reader  source.Reader
+	decoder decode.Decoder
+	rest    []byte // bytes read and not yet decoded
+	ended   bool   // the reader has no more bytes
+	restart bool   // the next bytes are another file's: see source.ErrRestart
+
+	guard   timestamp.Guard
+	arrival stream.Time // of bounded files; MinTime: see arrivalOf
+	first   []stream.Time
+	judged  bool // the first values were found plausible
+
+	gen          watermark.Bounded
+	out          watermark.Output
+	idle         *watermark.Idleness // nil: never idle
+	high         stream.Time
+	since        int         // records since the watermark stepped (emit: every n)
+	told         stream.Time // watermark that the combiner knows; by arrival only
+	done         bool        // ended; by arrival only
+	read, rows   int64
+	start, bytes int64 // of the split: decoded before the current batch, and with it
+
+	// The batch that rows are taken from in an ordered replay, and the next row.
+	batch *stream.Batch
+	at    int
+	keep  []uint32
+}
+
+// sourceSpec is what all tasks of a source share. It does not change.
+type sourceSpec struct {
+	*job.Source
+	id       stream.SourceID
+	reads    source.Source
+	fields   []job.Field // the projection: schema, then time and arrival as tokens
+	kinds    []stream.Kind
+	timeCol  int
+	arrCol   int // -1: none
+	assigner *timestamp.Assigner
+	arrivals *timestamp.Assigner
+	guard    timestamp.Guard
+	complete bool
+}
+
+// newSourceSpec plans the reading of a source.
+func newSourceSpec(src *job.Source, id stream.SourceID, reads source.Source, complete bool) (*sourceSpec, error) {
+	s := &sourceSpec{Source: src, id: id, reads: reads, arrCol: -1, complete: complete, guard: timestamp.NewGuard(src.Time)}
+	s.fields = slices.Clone(src.Schema)
+	s.timeCol = len(s.fields)
+	s.fields = append(s.fields, job.Field{Name: "time", Path: src.Time.Path, Kind: stream.Token})
+	if len(src.Time.Arrival) > 0 {
+		s.arrCol = len(s.fields)
+		s.fields = append(s.fields, job.Field{Name: "arrival", Path: src.Time.Arrival, Kind: stream.Token})
+	}
+	for _, f := range s.fields {
+		s.kinds = append(s.kinds, f.Kind)
+	}
+	var err error
+	if s.assigner, err = timestamp.New(src.Time); err != nil {
+		return nil, fmt.Errorf("source %s: %w", src.ID, err)
+	}
+	s.arrivals = s.assigner // in the unit of the time itself
+	return s, nil
+}
+
+// open starts reading a split.
+func (s *sourceSpec) open(ctx context.Context, id stream.SplitID, from source.Split, firstStart stream.Time) (*split, error) {
+	r, err := s.reads.Open(ctx, from, 0)
+	if err != nil {
+		return nil, fmt.Errorf("source %s: %w", s.ID, err)
+	}
+	sp := &split{id: id, name: from.ID, source: s, reader: r, guard: s.guard,
+		gen: watermark.NewBounded(stream.Time(s.Watermark.OutOfOrderness.Milliseconds())), out: watermark.NewOutput(),
+		high: stream.MinTime, told: stream.MinTime, arrival: stream.MinTime, judged: !s.Time.Plausible}
+	if s.Bounded() && from.Path != source.Stdin {
+		sp.arrival = max(from.ModTime, firstStart)
+	}
+	if s.Watermark.IdleTimeout > 0 {
+		sp.idle = &watermark.Idleness{Timeout: stream.Time(s.Watermark.IdleTimeout.Milliseconds())}
+	}
+	return sp, sp.anew()
+}
+
+// anew begins with the first byte of a file.
+func (s *split) anew() (err error) {
+	s.restart, s.start, s.bytes = false, 0, 0
+	if s.decoder, err = decode.New(s.source.Format, s.source.fields); err != nil {
+		return fmt.Errorf("source %s: %w", s.source.ID, err)
+	}
+	return nil
+}
+
+// fill reads and decodes the next batch of at most rows rows into b. With nothing
+// there now, b stays empty; err is io.EOF after the last batch.
+func (s *split) fill(b *stream.Batch, rows int, now stream.Time, bad func(*result.Bad) error) error {
+	b.Reset(s.source.kinds)
+	b.Source = s.source.id
+	b.Blob = append(b.Blob, s.rest...)
+	s.rest = s.rest[:0]
+	want := s.want(rows)
+	for b.N == 0 {
+		waiting, err := s.more(b, want)
+		if err != nil {
+			return fmt.Errorf("source %s: split %s: %w", s.source.ID, s.name, err)
+		}
+		end := len(b.Blob)
+		n, err := s.decoder.Decode(b, 0, s.ended || s.restart, rows)
+		if err != nil {
+			return fmt.Errorf("source %s: split %s: %w", s.source.ID, s.name, err)
+		}
+		s.start, s.bytes = s.bytes, s.bytes+int64(n)
+		s.rest = append(s.rest[:0], b.Blob[n:end]...)
+		s.read += int64(b.N)
+		for _, d := range s.decoder.Bad() {
+			s.read++
+			if err := bad(&result.Bad{Source: s.source.ID, Split: s.name, Line: d.Line, Offset: d.Offset, Reason: string(d.Reason), Message: d.Message, Raw: d.Raw}); err != nil {
+				return err
+			}
+		}
+		if b.N > 0 {
+			if err := s.assign(b, now, bad); err != nil {
+				return err
+			}
+		}
+		if s.restart && len(s.rest) == 0 {
+			if err := s.anew(); err != nil {
+				return err
+			}
+		}
+		switch {
+		case b.N > 0:
+			s.rows += int64(b.N)
+			return nil
+		case s.ended && len(s.rest) == 0:
+			if !s.judged {
+				if err := s.plausible(now); err != nil {
+					return err
+				}
+			}
+			return io.EOF
+		case waiting && n == 0:
+			return nil
+		case n == 0: // a record longer than what was read
+			want = len(s.rest) + max(len(s.rest), minRead)
+		}
+		b.Reset(s.source.kinds) // all that was decoded was bad: go on with the rest
+		b.Source = s.source.id
+		b.Blob = append(b.Blob, s.rest...)
+	}
+	return nil
+}
+
+// want is how many bytes to ask for: the average record times the rows of a batch.
+func (s *split) want(rows int) int {
+	if s.read == 0 || s.bytes == 0 {
+		return min(max(rows*128, minRead), maxRead)
+	}
+	return min(max(int((s.bytes/s.read+1)*int64(rows+rows/64+1)), minRead), maxRead)
+}
+
+// more reads until b has want bytes that are not decoded, or there are no more now.
+func (s *split) more(b *stream.Batch, want int) (waiting bool, err error) {
+	for !s.ended && !s.restart && len(b.Blob) < want {
+		n := len(b.Blob)
+		b.Blob = slices.Grow(b.Blob, want-n)
+		got, err := s.reader.Read(b.Blob[n:want])
+		b.Blob = b.Blob[:n+got]
+		switch {
+		case errors.Is(err, io.EOF):
+			s.ended = true
+		case errors.Is(err, source.ErrRestart):
+			s.restart = true
+		case errors.Is(err, source.ErrWait):
+			return true, nil
+		case err != nil:
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// assign gives each row its event time and the watermark that precedes it, and drops
+// the rows without a usable time.
+func (s *split) assign(b *stream.Batch, now stream.Time, bad func(*result.Bad) error) error {
+	s.keep = s.keep[:0]
+	tokens := b.Cols[s.source.timeCol].Strs
+	for i, tok := range tokens {
+		ts, err := s.source.assigner.Parse(tok.Bytes(b.Blob))
+		if err != nil {
+			var e *timestamp.Error
+			if !errors.As(err, &e) {
+				return err
+			}
+			if err := bad(s.bad(b, i, string(e.Reason), e.Message)); err != nil {
+				return err
+			}
+			continue
+		}
+		if reason, ahead, ok := s.guard.Check(ts, s.arrivalOf(b, i, now), s.high); !ok {
+			r := s.bad(b, i, string(reason), fmt.Sprintf("event time is %d ms ahead of %s", ahead, map[timestamp.Reason]string{timestamp.Future: "the record's arrival (max_future)", timestamp.Jump: "the highest time so far (max_jump)"}[reason]))
+			r.Quarantined, r.Time, r.AheadBy = true, ts, ahead
+			if err := bad(r); err != nil {
+				return err
+			}
+			continue
+		}
+		if !s.judged {
+			if err := s.judge(ts, now); err != nil {
+				return err
+			}
+		}
+		b.WM = append(b.WM, s.out.Last())
+		s.step(ts)
+		b.Time = append(b.Time, ts)
+		b.High = append(b.High, s.high)
+		b.Split = append(b.Split, s.id)
+		s.keep = append(s.keep, uint32(i))
+	}
+	if len(s.keep) < len(tokens) {
+		b.Keep(s.keep)
+	}
+	if !s.judged && s.ended && len(s.rest) == 0 { // a short split: judge what there is
+		if err := s.plausible(now); err != nil {
+			return err
+		}
+	}
+	b.Cols = b.Cols[:s.source.timeCol] // the tokens have served
+	if s.idle != nil && b.N > 0 {
+		s.idle.Event()
+	}
+	return nil
+}
+
+// step moves the split's time on by a record: the watermark that the record causes
+// comes behind it (S5).
+func (s *split) step(ts stream.Time) {
+	s.high = max(s.high, ts)
+	s.gen.Event(ts)
+	switch e := s.source.Watermark.Emit; {
+	case s.source.complete: // held to the end (T7)
+	case e.Record:
+		s.out.Emit(s.gen.Current())
+	case e.Every > 0:
+		if s.since++; s.since == e.Every {
+			s.since = 0
+			s.out.Emit(s.gen.Current())
+		}
+	}
+}
+
+// judge collects the first times and refuses the source if they make no sense in the
+// declared unit.
+func (s *split) judge(ts, now stream.Time) error {
+	s.first = append(s.first, ts)
+	s.judged = len(s.first) == plausibleRows
+	if !s.judged {
+		return nil
+	}
+	return s.plausible(now)
+}
+
+func (s *split) plausible(now stream.Time) error {
+	if err := s.source.assigner.Plausible(s.first, now); err != nil {
+		return fmt.Errorf("source %s: split %s: %w", s.source.ID, s.name, err)
+	}
+	return nil
+}
+
+// arrivalOf is when a row came: its own field, else that of its file, else now.
+func (s *split) arrivalOf(b *stream.Batch, i int, now stream.Time) stream.Time {
+	if c := s.source.arrCol; c >= 0 {
+		if t, err := s.source.arrivals.Parse(b.Cols[c].Strs[i].Bytes(b.Blob)); err == nil {
+			return t
+		}
+	}
+	if s.arrival != stream.MinTime {
+		return s.arrival
+	}
+	return now
+}
+
+func (s *split) bad(b *stream.Batch, i int, reason, message string) *result.Bad {
+	return &result.Bad{Source: s.source.ID, Split: s.name, Line: b.Pos[i], Offset: s.offsetOf(b, i), Reason: reason, Message: message, Raw: b.Raw[i].Bytes(b.Blob)}
+}
+
+// offsetOf is the place of a row in the split: the blob begins with the first byte
+// that was not decoded before, and holds the raw bytes as they were read.
+func (s *split) offsetOf(b *stream.Batch, i int) int64 {
+	return s.start + int64(b.Raw[i].Off)
+}
+
+func (s *split) close() error { return s.reader.Close() }

@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tidemark/engine/exchange"
+	"tidemark/engine/job"
+	"tidemark/engine/result"
+	"tidemark/engine/stream"
+	"tidemark/engine/udf"
+	"tidemark/engine/window"
+	"tidemark/internal/fault"
+)
+
+// keyedTask runs a step for some key groups: exchange, window, function, sink. One
+// goroutine runs it and owns all of its state.
+type keyedTask struct {
+	job   *Job
+	step  *stepSpec
+	inbox *exchange.Inbox
+	pool  *exchange.Pool
+	op    *window.Operator
+
+	results  []portSink
+	encoders []*result.Encoder // one for each of results
+	late     []portSink
+	failed   []portSink
+	records  map[result.TimeFormat]*result.RecordEncoder
+
+	rows, updates int64
+}
+
+// run takes batches until all senders have ended or ctx has.
+func (t *keyedTask) run(ctx context.Context) (err error) {
+	defer t.inbox.End()
+	defer func() {
+		if cerr := t.op.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	for {
+		b, err := t.inbox.Next(ctx)
+		if b == nil || err != nil {
+			return err
+		}
+		if err := t.process(ctx, b); err != nil {
+			return fmt.Errorf("step %s: %w", t.step.ID, err)
+		}
+		t.pool.Put(b)
+	}
+}
+
+// process works on one batch inside a turn (K5), and sends what came of it.
+func (t *keyedTask) process(ctx context.Context, b *stream.Batch) error {
+	done, err := t.job.turn(ctx)
+	if err != nil {
+		return err
+	}
+	err = t.op.Process(b)
+	done()
+	// What was computed before an error leaves all the same: the record that stopped
+	// the job is easier to understand with what came before it.
+	for _, ports := range [][]portSink{t.results, t.late, t.failed} {
+		if ferr := flushPorts(ctx, ports); err == nil {
+			err = ferr
+		}
+	}
+	return err
+}
+
+// Rows writes result rows (window.Output).
+func (t *keyedTask) Rows(r *result.Rows) error {
+	t.rows += int64(r.N)
+	for _, k := range r.Kind {
+		if k == result.Update {
+			t.updates++
+		}
+	}
+	for i := range t.results {
+		p := &t.results[i]
+		for n := range r.N {
+			p.lines = t.encoders[i].Append(p.lines, r, n)
+		}
+		p.rows += r.N
+	}
+	return nil
+}
+
+// Late writes a late record.
+func (t *keyedTask) Late(b *stream.Batch, i int, w stream.Window, wm stream.Time) error {
+	for n := range t.late {
+		p := &t.late[n]
+		p.lines = t.records[p.format].Late(p.lines, b, i, w, wm)
+		p.rows++
+	}
+	return nil
+}
+
+// Refused applies the step's policy to a record that user code refused.
+func (t *keyedTask) Refused(b *stream.Batch, i int, w stream.Window, f *udf.Failure) error {
+	if t.step.OnError != job.DeadLetter {
+		return refusal(f, "record %s:%d in window %s", t.job.splitName(b.Split[i]), b.Pos[i], windowText(w))
+	}
+	for n := range t.failed {
+		p := &t.failed[n]
+		p.lines = t.records[p.format].Failed(p.lines, b, i, w, f.Module, f.Error())
+		p.rows++
+	}
+	return nil
+}
+
+// RefusedPane applies it to a pane whose result could not be computed.
+func (t *keyedTask) RefusedPane(key []byte, w stream.Window, f *udf.Failure) error {
+	if t.step.OnError != job.DeadLetter {
+		return refusal(f, "result of window %s", windowText(w))
+	}
+	for n := range t.failed {
+		p := &t.failed[n]
+		p.lines = t.records[p.format].FailedPane(p.lines, key, w, f.Module, f.Error())
+		p.rows++
+	}
+	return nil
+}
+
+// refusal is the error that ends a job whose policy is to fail.
+func refusal(f *udf.Failure, what string, args ...any) error {
+	class := fault.ErrUser
+	if f.Module != "" {
+		class = fault.ErrGuest
+	}
+	return fault.As(class, fmt.Errorf("%s: %w", fmt.Sprintf(what, args...), f))
+}
+
+func windowText(w stream.Window) string {
+	return fmt.Sprintf("%s to %s", result.TimeText(w.Start), result.TimeText(w.End))
+}
+
+// report is the task's part of the step's report.
+func (t *keyedTask) report() StepReport {
+	l := t.op.Ledger()
+	return StepReport{ID: t.step.ID, Watermark: t.op.Watermark(), Panes: t.op.Panes(), Rows: t.rows, Updates: t.updates,
+		Inputs: []Ledger{{Source: t.step.From[0], Filtered: l.Filtered, Failed: l.Failed, Late: l.Late, Counted: l.Counted,
+			Open: l.Open, Fired: l.Fired, Unfired: l.Unfired, Behind: l.Behind, LateAccepted: l.LateAccepted}}}
+}
+
+var _ window.Output = (*keyedTask)(nil)
+
+// stopped reports whether an error only says that the job was told to stop.
+func stopped(err error) bool { return errors.Is(err, context.Canceled) }

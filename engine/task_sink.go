@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"context"
+	"sync/atomic"
+
+	"tidemark/engine/job"
+	"tidemark/engine/result"
+	"tidemark/engine/sink"
+)
+
+// sinkQueue bounds the blocks that wait for a sink; each holds the rows of one batch.
+const sinkQueue = 8
+
+// block is some whole lines on their way to a sink.
+type block struct {
+	lines []byte
+	rows  int
+}
+
+// sinkTask owns a sink. One goroutine runs it; any number of tasks send to it.
+type sinkTask struct {
+	spec *job.Sink
+	sink sink.Sink
+	in   chan block
+	free chan []byte // emptied blocks, for reuse
+	rows atomic.Int64
+	done atomic.Bool // committed
+}
+
+func newSinkTask(spec *job.Sink, s sink.Sink) *sinkTask {
+	return &sinkTask{spec: spec, sink: s, in: make(chan block, sinkQueue), free: make(chan []byte, sinkQueue)}
+}
+
+// send hands a block over; its memory is the sink's from here on.
+func (t *sinkTask) send(ctx context.Context, b block) error {
+	select {
+	case t.in <- b:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// run writes until all senders have ended. After an error it goes on taking, so that
+// nobody waits for it; failed is called once.
+func (t *sinkTask) run(failed func(error)) {
+	broken := false
+	for b := range t.in {
+		if broken {
+			continue
+		}
+		if err := t.sink.Write(b.lines); err != nil {
+			broken = true
+			failed(sinkError(t.spec, err))
+			continue
+		}
+		t.rows.Add(int64(b.rows))
+		select {
+		case t.free <- b.lines[:0]:
+		default:
+		}
+	}
+}
+
+func (t *sinkTask) report() SinkReport {
+	r := SinkReport{ID: t.spec.ID, From: t.spec.From.String(), Target: t.sink.Target(), Rows: t.rows.Load()}
+	switch s := t.sink.(type) {
+	case *sink.File:
+		if !t.done.Load() {
+			r.Target = s.InProgress()
+		}
+	case *sink.Memory:
+		r.Last = s.Last()
+	}
+	return r
+}
+
+// portSink is the way of one task's output to one sink: lines of the batch that is
+// being worked on.
+type portSink struct {
+	task   *sinkTask
+	format result.TimeFormat
+	lines  []byte
+	rows   int
+}
+
+// flushPorts sends what has gathered.
+func flushPorts(ctx context.Context, ports []portSink) error {
+	for i := range ports {
+		p := &ports[i]
+		if p.rows == 0 {
+			continue
+		}
+		if err := p.task.send(ctx, block{p.lines, p.rows}); err != nil {
+			return err
+		}
+		p.rows = 0
+		select {
+		case p.lines = <-p.task.free:
+		default:
+			p.lines = nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,424 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"tidemark/engine/exchange"
+	"tidemark/engine/source"
+	"tidemark/engine/stream"
+	"tidemark/engine/watermark"
+)
+
+// followPoll is how often a followed input is looked at when it had nothing new: the
+// delay that it adds to a record, and cheap (one read at the end of each file).
+const followPoll = 20 * time.Millisecond
+
+// sourceTask reads some splits of a source and sends their rows on. One goroutine
+// runs it: source, decode, timestamp, watermark, exchange.
+type sourceTask struct {
+	job     *Job
+	spec    *sourceSpec
+	index   int // among the tasks of its source: the sender's number
+	mail    *exchange.Mailbox
+	splits  []*split
+	routers []*exchange.Router // one for each step that reads the source
+	pool    *exchange.Pool
+	bad     *badOutput
+
+	combined *watermark.Min // by arrival: over the splits
+	wasIdle  bool           // the status that was sent last
+}
+
+// run reads until every split has ended (bounded input) or ctx has.
+func (t *sourceTask) run(ctx context.Context) error {
+	defer func() {
+		for _, r := range t.routers {
+			r.Close()
+		}
+		for _, s := range t.splits {
+			_ = s.close() // only read from: nothing can be lost
+		}
+		t.mail.End()
+	}()
+	if t.job.graph.Settings.OrderReplay {
+		return t.replay(ctx)
+	}
+	return t.follow(ctx)
+}
+
+// replay sends the rows of bounded splits in order: always from the split with the
+// lowest (watermark before the row, split id), so that the rows are a function of the
+// data alone (T6). A split that has ended no longer takes part: it counts as MAX at
+// once. Every batch's trailing watermark is that of the split that comes next.
+func (t *sourceTask) replay(ctx context.Context) error {
+	live := slices.Clone(t.splits)
+	for _, s := range live {
+		s.batch = t.pool.Get(nil)
+	}
+	var out *stream.Batch
+	for {
+		n := 0
+		for _, s := range live {
+			more, err := t.refill(ctx, s)
+			if err != nil {
+				return err
+			}
+			if more {
+				live[n] = s
+				n++
+			}
+		}
+		live = live[:n]
+		if len(live) == 0 {
+			if out == nil {
+				out = t.pool.Get(nil)
+			}
+			out.Trailing, out.Next = stream.MaxTime, stream.LastSplit
+			return t.send(ctx, out)
+		}
+		lo, second := lowest(live)
+		if out == nil && (second == nil || lo.at == 0 && !second.before(lo, lo.batch.N-1)) {
+			// The whole batch comes before any other split's next row: no row is copied.
+			b := lo.batch
+			lo.batch = t.pool.Get(nil)
+			lo.at = 0
+			if err := t.sendUpTo(ctx, b, lo, second); err != nil {
+				return err
+			}
+			continue
+		}
+		if out == nil {
+			out = t.pool.Get(lo.batch)
+		}
+		for lo.at < lo.batch.N && out.N < t.job.graph.Settings.BatchRows && (second == nil || !second.before(lo, lo.at)) {
+			out.AppendRow(lo.batch, lo.at)
+			lo.at++
+		}
+		if out.N == t.job.graph.Settings.BatchRows {
+			b := out
+			out = nil
+			if err := t.sendUpTo(ctx, b, lo, second); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// refill makes sure that a split has a next row; false means that it has ended.
+func (t *sourceTask) refill(ctx context.Context, s *split) (bool, error) {
+	for s.at == s.batch.N {
+		t.mail.Answer()
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		s.at = 0
+		err := t.fill(ctx, s, s.batch)
+		if errors.Is(err, io.EOF) {
+			s.batch.N = 0
+			s.out.End()
+			return false, t.progress()
+		}
+		if err != nil {
+			return false, err
+		}
+		if s.batch.N == 0 { // standard input has nothing now
+			if err := t.wait(ctx, s); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+// wait waits until there may be more: as the reader tells, or for followPoll. s is the
+// one split that is waited for, nil with several.
+func (t *sourceTask) wait(ctx context.Context, s *split) error {
+	if s != nil {
+		if w, ok := s.reader.(source.Waker); ok {
+			select {
+			case <-w.Ready():
+			case <-t.mail.Wake():
+			case <-ctx.Done():
+			}
+			return ctx.Err()
+		}
+	}
+	return t.job.opts.Env.Clock.Sleep(ctx, followPoll)
+}
+
+// place is where a split stands in the order of a replay.
+func (s *split) place() (stream.Time, stream.SplitID) {
+	if s.at < s.batch.N {
+		return s.batch.WM[s.at], s.id
+	}
+	return s.out.Last(), s.id
+}
+
+// before reports whether the next row of s comes before row i of o's batch.
+func (s *split) before(o *split, i int) bool {
+	wm, id := s.place()
+	return wm < o.batch.WM[i] || wm == o.batch.WM[i] && id < o.id
+}
+
+// lowest returns the split whose row comes next, and the one after it, if any.
+func lowest(live []*split) (lo, second *split) {
+	for _, s := range live {
+		switch {
+		case lo == nil:
+			lo = s
+		case s.before(lo, lo.at):
+			lo, second = s, lo
+		case second == nil || s.before(second, second.at):
+			second = s
+		}
+	}
+	return lo, second
+}
+
+// sendUpTo sends a batch whose trailing watermark is the place of the row that this
+// task sends next.
+func (t *sourceTask) sendUpTo(ctx context.Context, b *stream.Batch, lo, second *split) error {
+	b.Trailing, b.Next = lo.place()
+	if second != nil {
+		if wm, id := second.place(); wm < b.Trailing || wm == b.Trailing && id < b.Next {
+			b.Trailing, b.Next = wm, id
+		}
+	}
+	return t.send(ctx, b)
+}
+
+// fill reads the next batch of a split inside a turn (K5).
+func (t *sourceTask) fill(ctx context.Context, s *split, b *stream.Batch) error {
+	done, err := t.job.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	before := s.read
+	err = s.fill(b, t.job.graph.Settings.BatchRows, t.job.now(), t.bad.add)
+	if ferr := t.bad.flush(ctx); ferr != nil {
+		return ferr
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if berr := t.bad.budget(t.spec.ID, t.job.graph.Settings.BadBudget, s.read-before); berr != nil {
+		return berr
+	}
+	return err
+}
+
+// send gives a batch to every step that reads the source.
+func (t *sourceTask) send(ctx context.Context, b *stream.Batch) error {
+	b.Source = t.spec.id
+	for i, r := range t.routers {
+		next := b
+		if i+1 < len(t.routers) {
+			next = r.Copy(b)
+		}
+		if err := r.Send(ctx, next); err != nil {
+			return err
+		}
+	}
+	return t.progress()
+}
+
+func (t *sourceTask) progress() error {
+	if t.job.opts.Observe == nil {
+		return nil
+	}
+	p := Progress{Source: t.spec.ID, Watermark: stream.MaxTime}
+	for _, s := range t.splits {
+		p.Read += s.read
+		p.Watermark = min(p.Watermark, s.out.Last())
+	}
+	t.job.observe(p)
+	return nil
+}
+
+// follow sends what arrives, split by split. Watermarks are combined by the minimum
+// over the splits that are not idle (S20); probes look at idleness, at watermarks by
+// time, and for new splits. Bounded sources of a job that follows others come here
+// too: a split that ends counts as MAX, and with the last one the source ends.
+func (t *sourceTask) follow(ctx context.Context) error {
+	t.combined = watermark.NewMin(len(t.splits))
+	if len(t.splits) == 0 { // idle at once: nothing to wait for (S20)
+		if err := t.status(ctx, true); err != nil {
+			return err
+		}
+	}
+	last := t.job.now()
+	for {
+		t.mail.Answer()
+		got, open := false, !t.spec.Bounded()
+		for i, s := range t.splits {
+			if s.done {
+				continue
+			}
+			b := t.pool.Get(nil)
+			err := t.fill(ctx, s, b)
+			if errors.Is(err, io.EOF) {
+				s.done = true
+				s.out.End()
+			} else if err != nil {
+				return err
+			}
+			got, open = got || b.N > 0, open || !s.done
+			if err := t.deliver(ctx, i, b); err != nil {
+				return err
+			}
+		}
+		if !open {
+			return nil
+		}
+		if now := t.job.now(); now-last >= stream.Time(t.job.graph.Settings.Probe.Milliseconds()) {
+			last = now
+			if err := t.probe(ctx, now); err != nil {
+				return err
+			}
+		}
+		if !got {
+			if err := t.wait(ctx, nil); err != nil {
+				return err
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// deliver sends a batch of split i with the combined watermark before each row.
+func (t *sourceTask) deliver(ctx context.Context, i int, b *stream.Batch) error {
+	s := t.splits[i]
+	before := t.combined.Out()
+	for n, wm := range b.WM {
+		t.advance(i, s, wm)
+		b.WM[n] = t.combined.Out()
+	}
+	t.advance(i, s, s.out.Last())
+	if t.wasIdle && !t.combined.Idle() {
+		if err := t.status(ctx, false); err != nil {
+			return err
+		}
+	}
+	if b.N == 0 && t.combined.Out() <= before {
+		t.pool.Put(b)
+		return nil
+	}
+	b.Trailing = t.combined.Out()
+	return t.sendHeld(ctx, b)
+}
+
+// advance tells the combiner a watermark of split i. Only a new one counts: records
+// behind the maximum leave an idle split idle (S11).
+func (t *sourceTask) advance(i int, s *split, wm stream.Time) {
+	if wm > s.told {
+		s.told = wm
+		t.combined.Watermark(i, wm)
+	}
+}
+
+// sendHeld sends a batch and takes the time that the receivers made it wait out of
+// the idle countdowns: blocked by us is not idle (S12).
+func (t *sourceTask) sendHeld(ctx context.Context, b *stream.Batch) error {
+	start := t.job.now()
+	err := t.send(ctx, b)
+	held := t.job.now() - start
+	for _, s := range t.splits {
+		if s.idle != nil {
+			s.idle.Hold(held)
+		}
+	}
+	return err
+}
+
+// probe is what happens every probe interval of processing time (S5, S8).
+func (t *sourceTask) probe(ctx context.Context, now stream.Time) error {
+	before := t.combined.Out()
+	for i, s := range t.splits {
+		switch {
+		case s.done:
+		case s.idle != nil && s.idle.Probe(now):
+			if c := s.out.MarkIdle(); c.Status == watermark.BecameIdle {
+				t.combined.SetIdle(i, true)
+			}
+		case t.spec.Watermark.Emit.Period > 0 && !t.spec.complete:
+			s.out.Emit(s.gen.Current())
+			t.advance(i, s, s.out.Last())
+		}
+	}
+	idle := t.combined.Idle()
+	if t.wasIdle && !idle {
+		if err := t.status(ctx, false); err != nil { // active first, then time
+			return err
+		}
+	}
+	if t.combined.Out() > before {
+		b := t.pool.Get(nil)
+		b.Trailing = t.combined.Out()
+		if err := t.sendHeld(ctx, b); err != nil {
+			return err
+		}
+	}
+	if idle && !t.wasIdle {
+		if err := t.status(ctx, true); err != nil { // time first, then idle (S69)
+			return err
+		}
+	}
+	return t.discover(ctx)
+}
+
+func (t *sourceTask) status(ctx context.Context, idle bool) error {
+	t.wasIdle = idle
+	for _, r := range t.routers {
+		if err := r.Idle(ctx, idle); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// discover starts reading splits that have appeared.
+func (t *sourceTask) discover(ctx context.Context) error {
+	if t.spec.Bounded() {
+		return nil // what there is was found at the start
+	}
+	found, err := t.spec.reads.Splits(ctx)
+	if err != nil {
+		return fmt.Errorf("source %s: %w", t.spec.ID, err)
+	}
+	for _, f := range found {
+		if slices.ContainsFunc(t.splits, func(s *split) bool { return s.name == f.ID }) {
+			continue
+		}
+		s, err := t.job.open(ctx, t.spec, f)
+		if err != nil {
+			return err
+		}
+		t.splits = append(t.splits, s)
+		t.combined.Add() // holds time back until it has spoken or is idle
+		if t.wasIdle {
+			if err := t.status(ctx, false); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// report is the source's part of the job's report, for the splits of this task.
+func (t *sourceTask) report() SourceReport {
+	r := SourceReport{ID: t.spec.ID, Bad: t.bad.bad, Quarantined: t.bad.quarantined}
+	for _, s := range t.splits {
+		r.Read += s.read
+		r.Passed += s.rows
+		r.Splits = append(r.Splits, SplitReport{ID: s.name, Read: s.read, Watermark: s.out.Last(), High: s.high, Idle: s.out.Idle(), Finished: s.out.Last() == stream.MaxTime})
+	}
+	return r
+}
