@@ -42,6 +42,8 @@ func Subtask(group, parallelism, maxParallelism int) int {
 // means one constant key (S98).
 func (b *Batch) SetKeys(cols []int) {
 	switch {
+	case b.N == 0:
+		b.Key = b.Key[:0]
 	case len(cols) == 1 && b.Cols[cols[0]].Kind == String:
 		c := &b.Cols[cols[0]]
 		b.Key = append(b.Key[:0], c.Strs...)

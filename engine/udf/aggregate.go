@@ -107,6 +107,6 @@ type Rows struct {
 	Cols  []int    // for each Info().Inputs, the number of the batch's column
 	Sel   []uint32 // rows of the batch, ascending
 	Group []uint32 // for each of Sel, the accumulator that it is folded into
-	// Groups is the number of accumulators; every one of them has a record in Sel.
+	// Groups is the number of accumulators; some may have no record in Sel.
 	Groups int
 }

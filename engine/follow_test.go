@@ -1,0 +1,158 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tidemark/engine"
+	"tidemark/engine/job"
+	"tidemark/internal/env"
+	"tidemark/internal/sim"
+)
+
+const followJob = `
+version: 1
+job: t
+sources:
+  in:
+    file: {path: "in*.jsonl", follow: true}
+    format: json
+    schema: {k: string}
+    time: {field: ts, unit: ms}
+    watermark: {out_of_orderness: 0s, idle_timeout: 2s}
+steps:
+  s:
+    from: in
+    key: [k]
+    window: {tumbling: 10s}
+    aggregates: {n: {function: count}}
+sinks:
+  out: {from: s, stdout: {}, time_format: ms}
+`
+
+// following is a job that runs until it has written a number of lines.
+type following struct {
+	mu   sync.Mutex
+	out  bytes.Buffer
+	want int
+	stop func()
+	then []func() // called as lines come, before the next
+}
+
+func (f *following) Write(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.out.Write(p)
+	if n := strings.Count(f.out.String(), "\n"); n >= f.want {
+		f.stop()
+	} else if len(f.then) >= n && f.then[n-1] != nil {
+		f.then[n-1]()
+		f.then[n-1] = nil
+	}
+	return len(p), nil
+}
+
+// follow runs followJob under a virtual clock until so many rows are out; then are
+// called after the first row, the second, and so on.
+func follow(t *testing.T, dir string, rows int, then ...func()) ([]string, engine.Report, time.Duration) {
+	t.Helper()
+	start := time.Date(2024, 1, 1, 0, 0, 30, 0, time.UTC)
+	clock := sim.NewClock(start)
+	machine := env.Real()
+	machine.Clock = clock
+	g, err := job.Load([]byte(followJob), job.LoadOptions{Name: "job.yaml", Dir: dir, Resolver: builtins{}, Files: machine.FS})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	out := &following{want: rows, stop: cancel, then: then}
+	j, err := engine.New(ctx, g, engine.Options{Env: machine, Stdout: out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := j.Run(ctx)
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v after %q", err, out.out.String())
+	}
+	return values(strings.Split(strings.TrimSpace(out.out.String()), "\n")), report, clock.Now().Sub(start)
+}
+
+func write(t *testing.T, dir, name string, lines ...string) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(strings.Join(lines, "")); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const t0 = 1704067200000 // 2024-01-01
+
+func TestASplitThatNeverHadARecordBecomesIdle(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "in-0.jsonl", record("a", t0+1000, 1), record("a", t0+11000, 1), record("a", t0+21000, 1))
+	write(t, dir, "in-1.jsonl")
+	got, _, took := follow(t, dir, 2)
+	want := []string{
+		`"key":{"k":"a"},"window":{"start":1704067200000,"end":1704067210000},"kind":"on_time","revision":0,"value":{"n":1}}`,
+		`"key":{"k":"a"},"window":{"start":1704067210000,"end":1704067220000},"kind":"on_time","revision":0,"value":{"n":1}}`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s", strings.Join(got, "\n"))
+	}
+	// Between the timeout and the timeout and three probes (S9), never earlier; the rows
+	// then take some turns of the loop to come out.
+	if took < 2*time.Second || took > 5*time.Second {
+		t.Errorf("idle after %v of processing time", took)
+	}
+}
+
+func TestAnIdleSplitThatComesBackOldHoldsTimeButOpensNothingClosed(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "in-0.jsonl", record("a", t0+1000, 1), record("a", t0+25000, 1))
+	write(t, dir, "in-1.jsonl", record("a", t0+2000, 1))
+	got, report, _ := follow(t, dir, 2, func() {
+		// The first window has fired without split 1. Its old record is late; with new
+		// ones in both splits time goes on at the lower of the two.
+		write(t, dir, "in-1.jsonl", record("a", t0+3000, 1), record("a", t0+32000, 1))
+		write(t, dir, "in-0.jsonl", record("a", t0+33000, 1))
+	})
+	want := []string{
+		`"key":{"k":"a"},"window":{"start":1704067200000,"end":1704067210000},"kind":"on_time","revision":0,"value":{"n":2}}`,
+		`"key":{"k":"a"},"window":{"start":1704067220000,"end":1704067230000},"kind":"on_time","revision":0,"value":{"n":1}}`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s", strings.Join(got, "\n"))
+	}
+	if l := report.Steps[0].Inputs[0]; l.Late != 1 || l.Behind != 1 {
+		t.Errorf("ledger %+v", l)
+	}
+}
+
+func TestANewFileIsFound(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "in-0.jsonl", record("a", t0+1000, 1), record("a", t0+11000, 1))
+	got, report, _ := follow(t, dir, 2, func() {
+		write(t, dir, "in-1.jsonl", record("b", t0+12000, 1), record("b", t0+21000, 1))
+	})
+	if len(got) < 2 || !strings.Contains(got[1], `"start":1704067210000`) {
+		t.Errorf("got\n%s", strings.Join(got, "\n"))
+	}
+	if len(report.Sources[0].Splits) != 2 {
+		t.Errorf("splits %+v", report.Sources[0].Splits)
+	}
+}
