@@ -1,0 +1,170 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+
+	"tidemark/engine"
+	"tidemark/engine/stream"
+	"tidemark/host/catalog"
+	"tidemark/host/controller"
+)
+
+// The bodies of requests and answers, for the server and for clients. A member that
+// is added is no break; one that is removed or changes its meaning is.
+
+// Plugin is an uploaded module.
+type Plugin struct {
+	Ref      string          `json:"ref"` // name@version, as a job names it
+	Name     string          `json:"name"`
+	Version  string          `json:"version"`
+	Digest   string          `json:"digest"` // sha256:…
+	Size     int64           `json:"size_bytes"`
+	Created  time.Time       `json:"created"`
+	Manifest json.RawMessage `json:"manifest,omitempty"`
+}
+
+// Plugins is a list of modules.
+type Plugins struct {
+	Plugins []Plugin `json:"plugins"`
+}
+
+// Job is a submitted job. Lists leave out the report.
+type Job struct {
+	ID       string     `json:"id"`
+	Name     string     `json:"name"` // as the job file has it
+	State    string     `json:"state"`
+	Message  string     `json:"message,omitempty"` // why it ended
+	Created  time.Time  `json:"created"`
+	Started  *time.Time `json:"started,omitempty"`
+	Ended    *time.Time `json:"ended,omitempty"`
+	Silent   bool       `json:"silent,omitempty"` // it runs, and did not answer in time; the report is old
+	Warnings []string   `json:"warnings,omitempty"`
+	Outputs  []Output   `json:"outputs"`
+	Report   *Report    `json:"report,omitempty"`
+}
+
+// Jobs is a list of jobs, the newest first.
+type Jobs struct {
+	Jobs []Job `json:"jobs"`
+}
+
+// Output is something that a job writes and that /results gives.
+type Output struct {
+	Port string `json:"port"` // results, late, failed or bad
+	Of   string `json:"of"`   // the step or source
+}
+
+// Report is the ledger of a job; see the engine's for what each number means.
+type Report struct {
+	Sources []Source `json:"sources"`
+	Steps   []Step   `json:"steps"`
+}
+
+// Source is the ledger of a source: read = bad + quarantined + passed.
+type Source struct {
+	ID          string  `json:"id"`
+	Read        int64   `json:"read"`
+	Bad         int64   `json:"bad"`
+	Quarantined int64   `json:"quarantined"`
+	Passed      int64   `json:"passed"`
+	Splits      []Split `json:"splits"`
+}
+
+// Split is the progress of one file.
+type Split struct {
+	ID        string `json:"id"`
+	Read      int64  `json:"read"`
+	Watermark *Time  `json:"watermark"` // null: none yet
+	High      *Time  `json:"high"`      // highest event time seen
+	Idle      bool   `json:"idle"`
+	Finished  bool   `json:"finished"`
+}
+
+// Step is the progress of a step.
+type Step struct {
+	ID        string          `json:"id"`
+	Watermark *Time           `json:"watermark"`
+	Panes     int64           `json:"panes"`
+	Rows      int64           `json:"rows"`
+	Updates   int64           `json:"updates"`
+	Inputs    []engine.Ledger `json:"inputs"`
+}
+
+// Time is event time: RFC 3339 in UTC with milliseconds, or "end" for a watermark
+// behind which nothing can come.
+type Time string
+
+const timeLayout = "2006-01-02T15:04:05.000Z07:00"
+
+func eventTime(t stream.Time) *Time {
+	var s Time
+	switch t {
+	case stream.MinTime:
+		return nil
+	case stream.MaxTime:
+		s = "end"
+	default:
+		s = Time(time.UnixMilli(int64(t)).UTC().Format(timeLayout))
+	}
+	return &s
+}
+
+func wirePlugin(p catalog.Plugin) Plugin {
+	return Plugin{
+		Ref: p.Name + "@" + p.Version, Name: p.Name, Version: p.Version, Digest: "sha256:" + p.Digest,
+		Size: p.Size, Created: p.Created, Manifest: p.Manifest,
+	}
+}
+
+func wireJob(v controller.View, withReport bool) Job {
+	j := Job{
+		ID: string(v.ID), Name: v.Name, State: v.State, Message: v.Message,
+		Created: v.Created, Started: set(v.Started), Ended: set(v.Ended),
+		Silent: v.Silent, Warnings: v.Warnings, Outputs: []Output{},
+	}
+	for _, o := range v.Outputs {
+		if out := (Output{o.Port, o.Operator}); !contains(j.Outputs, out) {
+			j.Outputs = append(j.Outputs, out)
+		}
+	}
+	if withReport {
+		j.Report = wireReport(v.Report)
+	}
+	return j
+}
+
+func contains(list []Output, o Output) bool {
+	for _, p := range list {
+		if p == o {
+			return true
+		}
+	}
+	return false
+}
+
+func set(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func wireReport(r engine.Report) *Report {
+	out := &Report{Sources: []Source{}, Steps: []Step{}}
+	for _, s := range r.Sources {
+		src := Source{ID: s.ID, Read: s.Read, Bad: s.Bad, Quarantined: s.Quarantined, Passed: s.Passed, Splits: []Split{}}
+		for _, p := range s.Splits {
+			src.Splits = append(src.Splits, Split{p.ID, p.Read, eventTime(p.Watermark), eventTime(p.High), p.Idle, p.Finished})
+		}
+		out.Sources = append(out.Sources, src)
+	}
+	for _, s := range r.Steps {
+		inputs := s.Inputs
+		if inputs == nil {
+			inputs = []engine.Ledger{}
+		}
+		out.Steps = append(out.Steps, Step{s.ID, eventTime(s.Watermark), s.Panes, s.Rows, s.Updates, inputs})
+	}
+	return out
+}

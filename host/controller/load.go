@@ -1,0 +1,171 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"tidemark/engine"
+	"tidemark/engine/agg"
+	"tidemark/engine/job"
+	"tidemark/engine/stream"
+	"tidemark/engine/udf"
+	"tidemark/internal/env"
+)
+
+// Modules opens plug-ins by their file; ModuleCache does.
+type Modules interface {
+	// Describe reads a module without running it, and fills in p.Digest.
+	Describe(p *job.Plugin) (job.FunctionInfo, error)
+	// Aggregate compiles a module, or finds it compiled, and makes an instance.
+	Aggregate(ctx context.Context, p *job.Plugin, a *job.Aggregate, kinds []stream.Kind) (udf.Aggregate, error)
+}
+
+// LoadRequest says which job file is loaded and what it may see.
+type LoadRequest struct {
+	YAML    []byte
+	Name    string   // of the file, for messages
+	Dir     string   // absolute: what relative paths start from
+	Set     []string // overrides "key=value"
+	Machine env.Env
+	Modules Modules
+	// Env looks up variables of the job file; nil refuses them.
+	Env func(name string) (value string, ok bool)
+	// Tenant is set for a job that a tenant has submitted: its files are confined and
+	// its plug-ins come from the registry.
+	Tenant *Tenancy
+}
+
+// Tenancy is what a job of a tenant may touch beside its own directory.
+type Tenancy struct {
+	Inputs string // directory that it may read; empty: none
+	// Find fills in the file of a plug-in by its ref.
+	Find func(p *job.Plugin) error
+}
+
+// Loaded is a job that is right, as far as reading and looking can tell. It may be
+// run once.
+type Loaded struct {
+	Graph   *job.Graph
+	machine env.Env
+	modules Modules
+}
+
+// Load reads and checks a job file; nothing runs. What is wrong with the file is an
+// error of type job.Problems, all at once.
+func Load(ctx context.Context, r LoadRequest) (*Loaded, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	o := job.LoadOptions{
+		Name: r.Name, Dir: r.Dir, Env: r.Env, Set: r.Set, Files: r.Machine.FS,
+		Resolver: resolver{r.Modules, r.Tenant},
+	}
+	if r.Tenant != nil {
+		o.Host, o.Inputs = true, r.Tenant.Inputs
+	}
+	g, err := job.Load(r.YAML, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Loaded{Graph: g, machine: r.Machine, modules: r.Modules}, nil
+}
+
+// resolver finds functions: built-ins in engine/agg, plug-ins in their files.
+type resolver struct {
+	modules Modules
+	tenant  *Tenancy
+}
+
+var _ job.Resolver = resolver{}
+
+func (r resolver) Builtin(name string) (job.FunctionInfo, bool, []string) {
+	f, ok := agg.Lookup(name)
+	if !ok {
+		return job.FunctionInfo{}, false, agg.Names()
+	}
+	var info job.FunctionInfo
+	for _, in := range f.Inputs {
+		info.Inputs = append(info.Inputs, job.Input{Name: in.Name, Kinds: in.Kinds})
+	}
+	return info, true, nil
+}
+
+func (r resolver) Plugin(p *job.Plugin) (job.FunctionInfo, error) {
+	if r.tenant != nil {
+		if err := r.tenant.Find(p); err != nil {
+			return job.FunctionInfo{}, err
+		}
+	}
+	return r.modules.Describe(p)
+}
+
+// RunOptions is what one run of a job gets beside its graph.
+type RunOptions struct {
+	Stdin  io.Reader
+	Stdout io.Writer
+	// FirstStart and Complete are as in engine.Options.
+	FirstStart time.Time
+	Complete   bool
+	Turns      engine.Turns
+	// Observe receives the engine's events; see engine.Options.
+	Observe func(engine.Event)
+	// Up receives the job when it is about to run, so that it can be asked for its
+	// status from then on. May be nil.
+	Up func(*engine.Job)
+}
+
+// errHostEnds is the cause of a context that ends because the host does.
+var errHostEnds = errors.New("the host was shut down")
+
+// Run runs the job until its input ends, it fails, or ctx ends, and takes life through
+// its states. It returns when everything has stopped, with what the job has done and
+// why it ended: nil for a finished job, ctx's error for one that was stopped.
+func (l *Loaded) Run(ctx context.Context, life *Life, o RunOptions) (engine.Report, error) {
+	if _, err := life.On(Start); err != nil {
+		return engine.Report{}, err
+	}
+	// Whoever ends ctx asks for a stop, be it a signal or a request. It may come too
+	// late; then the life refuses it, as it should.
+	unhook := context.AfterFunc(ctx, func() { _, _ = life.On(Stop) })
+	defer unhook()
+
+	report, err := l.run(ctx, life, o)
+	event := Done
+	if err != nil {
+		event = Fail
+		cause := context.Cause(ctx) // what the engine returns when ctx ends
+		switch {
+		case cause == nil || !errors.Is(err, cause):
+		case errors.Is(cause, errHostEnds):
+			event = Lost
+		default:
+			event = Halt
+		}
+	}
+	if _, lerr := life.on(event, report, err); lerr != nil {
+		panic("BUG: " + lerr.Error())
+	}
+	return report, err
+}
+
+func (l *Loaded) run(ctx context.Context, life *Life, o RunOptions) (engine.Report, error) {
+	if o.Observe == nil {
+		o.Observe = func(engine.Event) {}
+	}
+	j, err := engine.New(ctx, l.Graph, engine.Options{
+		Env: l.machine, Stdin: o.Stdin, Stdout: o.Stdout, Plugins: l.modules, Turns: o.Turns,
+		FirstStart: o.FirstStart, Complete: o.Complete, Observe: o.Observe,
+	})
+	if err != nil {
+		return engine.Report{}, err
+	}
+	if o.Up != nil {
+		o.Up(j)
+	}
+	if _, err := life.On(Up); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return j.Run(ctx)
+}

@@ -1,0 +1,102 @@
+package metrics
+
+import (
+	"context"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/engine"
+	"tidemark/engine/stream"
+	"tidemark/host/catalog"
+	"tidemark/host/controller"
+)
+
+func scrape(t *testing.T, m *Metrics) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	if w.Code != 200 {
+		t.Fatalf("status %d: %s", w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+func TestScrape(t *testing.T) {
+	view := controller.View{
+		Job: catalog.Job{Tenant: "a", ID: "j", State: "running"},
+		Report: engine.Report{
+			Sources: []engine.SourceReport{{ID: "src", Read: 10, Bad: 2, Quarantined: 1, Passed: 7, Splits: []engine.SplitReport{
+				{ID: "f.jsonl", Read: 10, Watermark: 1500, High: 2500, Finished: true},
+				{ID: "g.jsonl", Watermark: stream.MinTime, High: stream.MinTime, Idle: true},
+			}}},
+			Steps: []engine.StepReport{{ID: "st", Watermark: stream.MaxTime, Panes: 3, Rows: 4, Updates: 1, Inputs: []engine.Ledger{
+				{Late: 1, Counted: 3, Open: 2, Behind: 2, LateAccepted: 1}, {Late: 1, Counted: 2},
+			}}},
+			Sinks: []engine.SinkReport{{ID: "out", Rows: 4}},
+		},
+	}
+	m := New("1.0", "go1.26", 1, func(context.Context) []controller.View { return []controller.View{view} })
+	m.Request("/v1/jobs", 202, 3*time.Millisecond)
+	text := scrape(t, m)
+	for _, want := range []string{
+		`tidemark_build_info{abi="1",go="go1.26",version="1.0"} 1`,
+		`tidemark_job_state{job="j",state="running",tenant="a"} 1`,
+		`tidemark_job_silent{job="j",tenant="a"} 0`,
+		`tidemark_source_read_records_total{job="j",operator="src",tenant="a"} 10`,
+		`tidemark_source_refused_records_total{job="j",operator="src",reason="bad",tenant="a"} 2`,
+		`tidemark_source_refused_records_total{job="j",operator="src",reason="quarantined",tenant="a"} 1`,
+		`tidemark_split_watermark_seconds{job="j",operator="src",split="f.jsonl",tenant="a"} 1.5`,
+		`tidemark_split_high_seconds{job="j",operator="src",split="f.jsonl",tenant="a"} 2.5`,
+		`tidemark_split_idle{job="j",operator="src",split="g.jsonl",tenant="a"} 1`,
+		`tidemark_step_records_total{job="j",operator="st",reason="late",tenant="a"} 2`,
+		`tidemark_step_records_total{job="j",operator="st",reason="counted",tenant="a"} 5`,
+		`tidemark_step_open_records{job="j",operator="st",tenant="a"} 2`,
+		`tidemark_step_records_total{job="j",operator="st",reason="failed",tenant="a"} 0`,
+		`tidemark_sink_rows_total{job="j",operator="out",tenant="a"} 4`,
+		`tidemark_http_requests_total{route="/v1/jobs",status="202"} 1`,
+	} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("missing: %s", want)
+		}
+	}
+	// A watermark that is not there yet, or behind the end, is no date.
+	for _, unwanted := range []string{`split_watermark_seconds{job="j",operator="src",split="g.jsonl"`, `step_watermark_seconds{`} {
+		if strings.Contains(text, unwanted) {
+			t.Errorf("unwanted: %s", unwanted)
+		}
+	}
+}
+
+func TestNamesAreInBaseUnitsAndLabelsHoldNoKeys(t *testing.T) {
+	desc := regexp.MustCompile(`fqName: "([^"]*)".*variableLabels: \{([^}]*)\}`)
+	known := map[string]bool{"tenant": true, "job": true, "operator": true, "split": true, "reason": true, "state": true}
+	for _, s := range all {
+		found := desc.FindStringSubmatch(s.desc.String())
+		if found == nil {
+			t.Fatalf("cannot read %s", s.desc)
+		}
+		if !strings.HasPrefix(found[1], prefix) || strings.Contains(found[1], "_ms") || strings.Contains(found[1], "milli") {
+			t.Errorf("name %s", found[1])
+		}
+		for _, l := range strings.Split(found[2], ",") {
+			if !known[l] {
+				t.Errorf("%s has the label %q", found[1], l)
+			}
+		}
+	}
+}
+
+func TestSplitsOfOneSourceAreBounded(t *testing.T) {
+	view := controller.View{Job: catalog.Job{Tenant: "a", ID: "j"}}
+	view.Report.Sources = []engine.SourceReport{{ID: "src"}}
+	for i := range 2 * maxSplits {
+		view.Report.Sources[0].Splits = append(view.Report.Sources[0].Splits, engine.SplitReport{ID: strings.Repeat("x", i+1)})
+	}
+	text := scrape(t, New("", "", 1, func(context.Context) []controller.View { return []controller.View{view} }))
+	if n := strings.Count(text, "\ntidemark_split_read_records_total{"); n != maxSplits {
+		t.Errorf("%d series, want %d", n, maxSplits)
+	}
+}
