@@ -82,7 +82,7 @@ func (t *sourceTask) replay(ctx context.Context) error {
 			return t.send(ctx, out)
 		}
 		lo, second := lowest(live)
-		if out == nil && (second == nil || lo.at == 0 && !second.before(lo, lo.batch.N-1)) {
+		if out == nil && lo.at == 0 && (second == nil || !second.before(lo, lo.batch.N-1)) {
 			// The whole batch comes before any other split's next row: no row is copied.
 			b := lo.batch
 			lo.batch = t.pool.Get(nil)
