@@ -1,0 +1,286 @@
+package wasm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"sync"
+
+	"tidemark/abi"
+	"tidemark/abi/binary"
+	"tidemark/abi/guest"
+	"tidemark/engine/job"
+	"tidemark/engine/stream"
+	"tidemark/engine/udf"
+	"tidemark/internal/env"
+	"tidemark/internal/fault"
+)
+
+// Opener opens the file of a plug-in. Errors have class fault.ErrUser if the job
+// names something that is not there.
+type Opener func(p *job.Plugin) (io.ReadCloser, error)
+
+// Files opens plug-ins by their path.
+func Files(files env.FS) Opener {
+	return func(p *job.Plugin) (io.ReadCloser, error) {
+		f, err := files.Open(p.File)
+		if err != nil {
+			return nil, fileError(err)
+		}
+		info, err := f.Stat()
+		if err == nil && info.IsDir() {
+			err = &fs.PathError{Op: "open", Path: p.File, Err: errors.New("is a directory")}
+		}
+		if err != nil {
+			return nil, errors.Join(fault.As(fault.ErrUser, err), f.Close())
+		}
+		return f, nil
+	}
+}
+
+// fileError classes an error of a file that a job names.
+func fileError(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return fault.As(fault.ErrUser, err)
+	}
+	return fault.As(fault.ErrExternal, err)
+}
+
+// maxIdle bounds how many modules stay compiled in memory that no job uses: the next
+// preview or restart of a job usually asks for the same one. A module of Go has about
+// 10 MiB of machine code.
+const maxIdle = 4
+
+// Plugins makes instances of plug-ins. Modules are compiled once per digest and
+// shared between jobs. Safe for concurrent use.
+type Plugins struct {
+	compiler guest.Compiler
+	open     Opener
+
+	mu      sync.Mutex
+	modules map[string]*shared // by digest: those in use and maxIdle more
+	idle    []*shared          // the longest idle first
+}
+
+// shared is a module with the number of its users.
+type shared struct {
+	digest string
+	ready  chan struct{} // closed when module and err are set
+	module *guest.Module
+	err    error
+	users  int
+}
+
+// NewPlugins returns a Plugins over a compiler, which the caller closes after it.
+func NewPlugins(c guest.Compiler, open Opener) *Plugins {
+	return &Plugins{compiler: c, open: open, modules: map[string]*shared{}}
+}
+
+// Close frees idle modules. All aggregates were closed before.
+func (ps *Plugins) Close(ctx context.Context) error {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	var errs []error
+	for _, s := range ps.idle {
+		errs = append(errs, s.module.Close(ctx))
+		delete(ps.modules, s.digest)
+	}
+	ps.idle = nil
+	return errors.Join(errs...)
+}
+
+// Describe is the plug-in half of a job.Resolver: it checks the module without
+// running it, fills in p.Digest and says what its aggregate reads, gives and takes. A
+// digest that is already there must be the module's.
+func (ps *Plugins) Describe(p *job.Plugin) (job.FunctionInfo, error) {
+	f, err := ps.open(p)
+	if err != nil {
+		return job.FunctionInfo{}, err
+	}
+	m, err := binary.Read(f)
+	if cerr := f.Close(); err == nil && cerr != nil {
+		err = fault.As(fault.ErrExternal, cerr)
+	}
+	if err == nil {
+		err = binary.Check(m)
+	}
+	if err != nil {
+		return job.FunctionInfo{}, err
+	}
+	if p.Digest != "" && p.Digest != m.Digest {
+		return job.FunctionInfo{}, fault.Userf("the module is sha256:%s, not sha256:%s", m.Digest, p.Digest)
+	}
+	p.Digest = m.Digest
+	manifest, err := m.Manifest()
+	if err != nil {
+		return job.FunctionInfo{}, err
+	}
+	return describe(manifest.Aggregate), nil
+}
+
+// describe turns a manifest into what the loading of a job asks. A parameter without
+// default has a Default of kind 0.
+func describe(a *abi.Aggregate) job.FunctionInfo {
+	var info job.FunctionInfo
+	for _, c := range a.Inputs {
+		info.Inputs = append(info.Inputs, job.Input{Name: c.Name, Kinds: []stream.Kind{stream.Kind(c.Kind)}})
+	}
+	for _, c := range a.Outputs {
+		info.Outputs = append(info.Outputs, stream.Field{Name: c.Name, Kind: stream.Kind(c.Kind)})
+	}
+	for _, p := range a.Params {
+		q := job.Param{Name: p.Name, Kind: stream.Kind(p.Kind), Required: p.Required}
+		if d := p.Default; p.HasDefault {
+			q.Default = job.Arg{Name: p.Name, Kind: q.Kind, Int: d.Int, Float: d.Float, Bool: d.Bool, Str: d.Str}
+		}
+		info.Params = append(info.Params, q)
+	}
+	return info
+}
+
+// Aggregate makes an instance of p for one subtask: it compiles the module unless
+// that was done, starts the guest and configures it with a's arguments. kinds are the
+// kinds of the columns that are bound to the inputs.
+func (ps *Plugins) Aggregate(ctx context.Context, p *job.Plugin, a *job.Aggregate, kinds []stream.Kind) (udf.Aggregate, error) {
+	s, err := ps.acquire(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("plug-in %s: %w", p.Name, err)
+	}
+	agg, err := newAggregate(p.Name, s.module, a, kinds)
+	if err != nil {
+		ps.release(s)
+		return nil, fmt.Errorf("plug-in %s: %w", p.Name, err)
+	}
+	agg.release = sync.OnceFunc(func() { ps.release(s) })
+	if err := agg.start(ctx); err != nil {
+		ps.release(s)
+		return nil, err
+	}
+	return agg, nil
+}
+
+func newAggregate(name string, m *guest.Module, a *job.Aggregate, kinds []stream.Kind) (*aggregate, error) {
+	d := m.Manifest().Aggregate
+	if len(kinds) != len(d.Inputs) {
+		return nil, fault.Userf("takes %d columns, %d are bound", len(d.Inputs), len(kinds))
+	}
+	agg := &aggregate{name: name, module: m, info: udf.Info{
+		Width: d.Width, OrderInsensitive: d.OrderInsensitive, Exact: d.Exact, Schema: d.Schema,
+	}}
+	for i, c := range d.Inputs {
+		if kinds[i] != stream.Kind(c.Kind) {
+			return nil, fault.Userf("input %s takes %s, the bound column is %s", c.Name, c.Kind, kinds[i])
+		}
+		agg.info.Inputs = append(agg.info.Inputs, udf.Input{Name: c.Name, Kind: kinds[i], Nullable: c.Nullable})
+		agg.inputs = append(agg.inputs, column{c.Kind, c.Nullable})
+	}
+	for _, c := range d.Outputs {
+		agg.info.Outputs = append(agg.info.Outputs, stream.Field{Name: c.Name, Kind: stream.Kind(c.Kind)})
+		agg.hasText = agg.hasText || c.Kind == abi.String
+	}
+	var err error
+	agg.params, err = newParams(d.Params, a.Args)
+	return agg, err
+}
+
+// acquire returns the compiled module of p and counts one user more.
+func (ps *Plugins) acquire(ctx context.Context, p *job.Plugin) (*shared, error) {
+	if p.Digest == "" {
+		panic("BUG: plug-in " + p.Name + " has no digest: it was not described")
+	}
+	for {
+		ps.mu.Lock()
+		s, ok := ps.modules[p.Digest]
+		if !ok {
+			s = &shared{digest: p.Digest, ready: make(chan struct{})}
+			ps.modules[p.Digest] = s
+		}
+		if i := slices.Index(ps.idle, s); i >= 0 {
+			ps.idle = slices.Delete(ps.idle, i, i+1)
+		}
+		s.users++
+		ps.mu.Unlock()
+
+		if !ok {
+			if s.module, s.err = ps.compile(ctx, p); s.err != nil {
+				ps.forget(s)
+			}
+			close(s.ready)
+		}
+		select {
+		case <-s.ready:
+		case <-ctx.Done():
+			ps.release(s)
+			return nil, ctx.Err()
+		}
+		if s.err == nil {
+			return s, nil
+		}
+		ps.release(s)
+		// Somebody else's compilation was called off: that is no reason for us.
+		if ctx.Err() == nil && (errors.Is(s.err, context.Canceled) || errors.Is(s.err, context.DeadlineExceeded)) {
+			continue
+		}
+		return nil, s.err
+	}
+}
+
+func (ps *Plugins) compile(ctx context.Context, p *job.Plugin) (*guest.Module, error) {
+	f, err := ps.open(p)
+	if err != nil {
+		return nil, err
+	}
+	var file bytes.Buffer
+	_, err = io.Copy(&file, io.LimitReader(f, abi.MaxModuleBytes+1))
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return nil, fault.As(fault.ErrExternal, err)
+	}
+	m, err := ps.compiler.Compile(ctx, file.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	if m.Digest() != p.Digest {
+		return nil, errors.Join(fault.Userf("the module has changed since the job was checked: it is sha256:%s, it was sha256:%s", m.Digest(), p.Digest),
+			m.Close(context.WithoutCancel(ctx)))
+	}
+	return m, nil
+}
+
+// forget makes the next one try again.
+func (ps *Plugins) forget(s *shared) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	delete(ps.modules, s.digest)
+}
+
+// release counts one user less. Modules that nobody uses stay for a while.
+func (ps *Plugins) release(s *shared) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	s.users--
+	if s.users > 0 {
+		return
+	}
+	select {
+	case <-s.ready:
+	default: // the one who compiles is a user
+		panic("BUG: a module without users is being compiled")
+	}
+	if s.err != nil {
+		return
+	}
+	ps.idle = append(ps.idle, s)
+	if len(ps.idle) > maxIdle {
+		old := ps.idle[0]
+		ps.idle = slices.Delete(ps.idle, 0, 1)
+		delete(ps.modules, old.digest)
+		_ = old.module.Close(context.Background()) // frees memory; it has no way to fail that helps anyone
+	}
+}
