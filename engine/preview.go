@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"tidemark/engine/job"
+	"tidemark/engine/result"
+	"tidemark/engine/stream"
+)
+
+// PreviewRow is a record as a job would see it, before any watermark.
+type PreviewRow struct {
+	Source, Split string
+	Line          int64
+	// Reason and Message are set for a record that would go to the bad output; it has
+	// nothing below.
+	Reason, Message string
+	Time            stream.Time
+	Fields          []PreviewValue // of the schema, in its order
+	Steps           []PreviewStep  // for each step that reads the source
+}
+
+// PreviewValue is a field: an int64, float64, bool, string, stream.Time, or nil for
+// null.
+type PreviewValue struct {
+	Name  string
+	Value any
+}
+
+// PreviewStep is where a record would go in a step.
+type PreviewStep struct {
+	Step   string
+	Key    []PreviewValue
+	Window stream.Window
+}
+
+// Preview reads the first n records of each source the way a run does: the same
+// decoding, the same times, the same guards. Nothing is written. Of a followed source
+// it takes what is there. times holds what the check of the first times has to say,
+// which would end a run; the rows are returned all the same, to be looked at.
+func Preview(ctx context.Context, g *job.Graph, o Options, n int) (rows []PreviewRow, times []error, err error) {
+	j := &Job{graph: g, opts: o}
+	for i := range g.Sources {
+		found, implausible, err := j.preview(ctx, i, n)
+		if err != nil {
+			return nil, nil, err
+		}
+		rows = append(rows, found...)
+		if implausible != nil {
+			times = append(times, implausible)
+		}
+	}
+	return rows, times, nil
+}
+
+func (j *Job) preview(ctx context.Context, i, n int) (rows []PreviewRow, implausible, err error) {
+	src := &j.graph.Sources[i]
+	reads, err := newSource(src, j.opts)
+	if err != nil {
+		return nil, nil, fmt.Errorf("source %s: %w", src.ID, err)
+	}
+	spec, err := newSourceSpec(src, stream.SourceID(i), reads, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	splits, err := reads.Splits(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("source %s: %w", src.ID, err)
+	}
+	var b stream.Batch
+	for _, from := range splits {
+		if len(rows) >= n {
+			break
+		}
+		s, err := j.open(ctx, spec, from)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.judged = true // judged below, so that the rows can be shown
+		found, err := j.first(ctx, s, &b, n-len(rows))
+		if cerr := s.close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		var first []stream.Time
+		for _, r := range found {
+			if r.Reason == "" && len(first) < plausibleRows {
+				first = append(first, r.Time)
+			}
+		}
+		if implausible == nil && src.Time.Plausible {
+			if err := spec.assigner.Plausible(first, j.now()); err != nil {
+				implausible = fmt.Errorf("source %s: split %s: %w", src.ID, s.name, err)
+			}
+		}
+		rows = append(rows, found...)
+	}
+	return rows, implausible, nil
+}
+
+// first returns the first n records of a split, good and bad, by line.
+func (j *Job) first(ctx context.Context, s *split, b *stream.Batch, n int) ([]PreviewRow, error) {
+	var rows []PreviewRow
+	bad := func(r *result.Bad) error {
+		rows = append(rows, PreviewRow{Source: r.Source, Split: r.Split, Line: r.Line, Reason: r.Reason, Message: r.Message, Time: r.Time})
+		return nil
+	}
+	for len(rows) < n {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		err := s.fill(b, n, j.now(), bad)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range b.N {
+			rows = append(rows, j.previewRow(s, b, i))
+		}
+		if b.N == 0 {
+			if !s.source.Bounded() {
+				break
+			}
+			if err := j.opts.Env.Clock.Sleep(ctx, followPoll); err != nil { // standard input
+				return nil, err
+			}
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b PreviewRow) int { return cmp.Compare(a.Line, b.Line) })
+	return rows[:min(n, len(rows))], nil
+}
+
+func (j *Job) previewRow(s *split, b *stream.Batch, i int) PreviewRow {
+	r := PreviewRow{Source: s.source.ID, Split: s.name, Line: b.Pos[i], Time: b.Time[i]}
+	for c, f := range s.source.Schema {
+		r.Fields = append(r.Fields, PreviewValue{f.Name, valueOf(&b.Cols[c], i, b.Blob)})
+	}
+	for k := range j.graph.Steps {
+		st := &j.graph.Steps[k]
+		if !slices.Contains(st.From, s.source.ID) {
+			continue
+		}
+		p := PreviewStep{Step: st.ID}
+		size := stream.Time(st.Window.Size.Milliseconds())
+		p.Window.Start = stream.GridStart(r.Time, stream.Time(st.Window.Offset.Milliseconds()), size)
+		p.Window.End = p.Window.Start.Add(size)
+		for _, name := range st.Key {
+			p.Key = append(p.Key, r.Fields[s.source.column(name)])
+		}
+		r.Steps = append(r.Steps, p)
+	}
+	return r
+}
+
+func valueOf(c *stream.Column, i int, blob []byte) any {
+	if c.Null(i) {
+		return nil
+	}
+	switch c.Kind {
+	case stream.Int64:
+		return c.Ints[i]
+	case stream.Timestamp:
+		return stream.Time(c.Ints[i])
+	case stream.Float64:
+		return c.Floats[i]
+	case stream.Bool:
+		return c.Bools[i]
+	}
+	return string(c.Strs[i].Bytes(blob))
+}
