@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"tidemark/engine"
+)
+
+// writeLedger prints where every record went. Each number was counted on its own, so
+// that the sums are a check; one that is off is a bug of ours, and said.
+func writeLedger(w io.Writer, r *engine.Report) {
+	sources := newTable("source", ">read", "=", ">bad", "+", ">quarantined", "+", ">passed on")
+	for _, s := range r.Sources {
+		sources.add(s.ID, thousands(s.Read), "=", thousands(s.Bad), "+", thousands(s.Quarantined), "+", thousands(s.Passed))
+	}
+	sources.write(w, "")
+	fmt.Fprintln(w)
+
+	passed := map[string]int64{}
+	for _, s := range r.Sources {
+		passed[s.ID] = s.Passed
+	}
+	steps := newTable("step", "from", ">passed on", "=", ">filtered", "+", ">failed", "+", ">late", "+", ">no window", "+", ">counted")
+	counted := newTable("step", "from", ">counted", "=", ">open", "+", ">fired", "+", ">unfired", "|", ">behind", ">late accepted", ">results", ">updates")
+	for _, s := range r.Steps {
+		for _, l := range s.Inputs {
+			steps.add(s.ID, l.Source, thousands(passed[l.Source]), "=", thousands(l.Filtered), "+", thousands(l.Failed), "+", thousands(l.Late),
+				"+", thousands(l.NoWindow), "+", thousands(l.Counted))
+			counted.add(s.ID, l.Source, thousands(l.Counted), "=", thousands(l.Open), "+", thousands(l.Fired), "+", thousands(l.Unfired),
+				"|", thousands(l.Behind), thousands(l.LateAccepted), thousands(s.Rows), thousands(s.Updates))
+		}
+	}
+	steps.write(w, "")
+	fmt.Fprintln(w)
+	counted.write(w, "")
+	for _, off := range r.Balance() {
+		fmt.Fprintf(w, "tidemark: BUG: the ledger does not add up: %s\n", off)
+	}
+}
+
+// shownRows is how many of the rows in memory are shown: enough to see what is wrong.
+const shownRows = 5
+
+// writeOutputs prints what was written where, and the last rows of outputs that have
+// no file.
+func writeOutputs(w io.Writer, r *engine.Report) {
+	fmt.Fprintln(w)
+	sinks := newTable("sink", "from", ">rows", "to")
+	for _, s := range r.Sinks {
+		to := s.Target
+		if to != "stdout" && to != "memory" {
+			to = short(to)
+		}
+		sinks.add(s.ID, s.From, thousands(s.Rows), to)
+	}
+	sinks.write(w, "")
+	for _, s := range r.Sinks {
+		if len(s.Last) == 0 {
+			continue
+		}
+		last := s.Last[max(0, len(s.Last)-shownRows):]
+		fmt.Fprintf(w, "\nthe last %d of %s (a sink {from: %s} takes all):\n", len(last), count(s.Rows, s.From+" row"), s.From)
+		for _, row := range last {
+			fmt.Fprintf(w, "  %s\n", row)
+		}
+	}
+}

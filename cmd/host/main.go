@@ -1,0 +1,134 @@
+// Command tidemark runs windows over event time, with user-defined functions as
+// WebAssembly plug-ins: a job file on this machine, or many on a host.
+//
+// Results go to standard output and everything else to standard error. Exit codes
+// are in exit.go. One file a command; table.go, output.go and machine.go are what
+// they share.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := interruptible(context.Background(), os.Stderr)
+	code := execute(ctx, newRootCommand(), os.Args[1:], os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "tidemark",
+		Short: "windows over event time, with your functions as WebAssembly plug-ins",
+		Long: "Tidemark reads events, sorts them into windows of event time, lets built-in functions or your\n" +
+			"WebAssembly plug-ins compute over them, and writes results, late records and bad records.\n\n" + exitCodes,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			hint := ""
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				hint = "; did you mean " + strings.Join(near, " or ") + "?"
+			}
+			return usagef("there is no command %q%s", args[0], hint)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%s: %w; %s --help lists the flags", cmd.CommandPath(), err, cmd.CommandPath())
+	})
+	root.SuggestionsMinimumDistance = 2
+	root.AddCommand(
+		newRunCommand(),
+		newValidateCommand(),
+		newPreviewCommand(),
+		newDiffCommand(),
+		newServeCommand(),
+		newJobCommand(),
+		newTenantCommand(),
+		newTokenCommand(),
+		newPluginCommand(),
+		newVersionCommand(),
+	)
+	return root
+}
+
+// execute runs a command line and returns the exit code.
+func execute(ctx context.Context, root *cobra.Command, args []string, stderr io.Writer) int {
+	started := false // behind the checks of flags and arguments
+	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err != nil && !started {
+		err = usageError{err}
+	}
+	if err != nil && errors.Is(context.Cause(ctx), errInterrupted) && errors.Is(err, context.Canceled) {
+		err = errInterrupted
+	}
+	var quiet *quietError
+	if err != nil && !errors.As(err, &quiet) {
+		tell(stderr, err)
+	}
+	return exitCode(err)
+}
+
+// tell prints an error: several lines as they are, since each names its place.
+func tell(w io.Writer, err error) {
+	text := err.Error()
+	if n := strings.Count(text, "\n"); n > 0 {
+		fmt.Fprintf(w, "%s\ntidemark: %d problems\n", text, n+1)
+		return
+	}
+	fmt.Fprintf(w, "tidemark: %s\n", text)
+}
+
+// interruptible returns a context that ends at the first Ctrl-C (or SIGTERM), with
+// errInterrupted as its cause. The second one ends the process at once: a plug-in
+// that does not return cannot be waited for.
+func interruptible(parent context.Context, stderr io.Writer) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 2) // one that stops, one that ends
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() { // ends with stop
+		for first := true; ; first = false {
+			select {
+			case <-signals:
+			case <-done:
+				return
+			}
+			if !first {
+				os.Exit(exitInterrupted)
+			}
+			fmt.Fprintln(stderr, "tidemark: stopping; Ctrl-C again ends at once")
+			cancel(errInterrupted)
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel(nil)
+	}
+}
+
+// exactly is for commands with fixed arguments; usage names them.
+func exactly(n int, usage string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usagef("%s wants %s; %s --help tells more", cmd.CommandPath(), usage, cmd.CommandPath())
+		}
+		return nil
+	}
+}

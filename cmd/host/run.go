@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/engine"
+	"tidemark/host/controller"
+	"tidemark/internal/fault"
+)
+
+func newRunCommand() *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run JOB.yaml",
+		Short: "run a job file to the end of its input",
+		Long: "Runs a job file. Rows of stdout sinks go to standard output; the settings that matter, warnings and\n" +
+			"the ledger go to standard error. Ctrl-C stops without firing anything, a second one ends at once.",
+		Example: "  tidemark run configs/quakes.yaml\n  tidemark run configs/quakes.yaml --complete --set sinks.results.file.path=out/complete.jsonl",
+		Args:    exactly(1, "a job file"),
+	}
+	out := outputFlag(cmd, asTable, asJSON, asYAML)
+	cmd.Flags().Lookup("output").Usage = "form of the ledger: table, json, yaml"
+	set := setFlag(cmd)
+	cmd.Flags().BoolVar(&o.complete, "complete", false, "hold time to the end of the input: the complete result, nothing late")
+	cmd.Flags().IntVar(&o.batchRows, "batch-rows", 0, "rows of a batch, in place of settings.batch.rows; results do not depend on it")
+	cmd.Flags().StringVar(&o.state, "state", "", "directory that remembers when a job was first started (default $XDG_STATE_HOME/tidemark)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o.form = *out
+		o.set = *set
+		if cmd.Flags().Changed("batch-rows") {
+			o.set = append(o.set, fmt.Sprintf("settings.batch.rows=%d", o.batchRows))
+		}
+		return runJob(cmd.Context(), args[0], o, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+	}
+	return cmd
+}
+
+type runOptions struct {
+	form      form
+	set       []string
+	complete  bool
+	batchRows int
+	state     string
+}
+
+func runJob(ctx context.Context, file string, o runOptions, stdin io.Reader, stdout, stderr io.Writer) (err error) {
+	j, err := openJob(ctx, file, o.set)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	if o.complete {
+		for i := range j.Graph.Sources {
+			if s := &j.Graph.Sources[i]; !s.Bounded() {
+				return usagef("--complete: source %s is followed, so there is no end to hold time to", s.ID)
+			}
+		}
+	}
+	screen := newScreen(stderr)
+	if o.form == asTable {
+		describeStart(screen, j, o.complete)
+	}
+	first, err := firstStart(j, o.state)
+	if err != nil {
+		screen.line("tidemark: warning: %v; records ahead of their time are judged by this start", err)
+		first = time.Now()
+	}
+	var up atomic.Bool
+	report, err := j.Run(ctx, controller.NewLife(nil), controller.RunOptions{
+		Stdin: stdin, Stdout: stdout, FirstStart: first, Complete: o.complete,
+		Observe: screen.observe,
+		Up:      func(*engine.Job) { up.Store(true) },
+	})
+	screen.clear()
+	if !up.Load() { // nothing ran: the files are wrong, or a plug-in did not start
+		return err
+	}
+	interrupted := errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errInterrupted)
+	if o.form != asTable {
+		err = errors.Join(err, o.form.emit(stderr, report))
+	} else {
+		writeLedger(screen, &report)
+		if err == nil {
+			writeOutputs(screen, &report)
+		}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case interrupted:
+		screen.line("stopped: nothing was fired, and files are left unfinished under .inprogress")
+		return fmt.Errorf("job %s: %w", j.Graph.Name, errInterrupted)
+	}
+	return failedError{fmt.Errorf("job %s failed: %w", j.Graph.Name, err)}
+}
+
+// firstStart returns when this job was first started.
+func firstStart(j *localJob, dir string) (time.Time, error) {
+	if dir == "" {
+		dir = stateDir()
+	}
+	if dir == "" {
+		return time.Time{}, fault.Externalf("there is no home directory to remember the first start of the job in; say --state DIR")
+	}
+	return controller.FirstStart(j.machine, dir, j.path, j.Graph.Name)
+}

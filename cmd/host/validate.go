@@ -1,0 +1,162 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/engine/job"
+)
+
+func newValidateCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "validate JOB.yaml",
+		Short: "check a job file and print its settings with their origin",
+		Long: "Checks a job file without running it: all that is wrong at once, with line, column and the likely\n" +
+			"fix. Of a job that is right it prints every setting in force and where it comes from, the plan, and\n" +
+			"what was checked.",
+		Args: exactly(1, "a job file"),
+	}
+	out := outputFlag(cmd, asTable, asJSON, asYAML)
+	set := setFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		j, err := openJob(cmd.Context(), args[0], *set)
+		if err != nil {
+			return err
+		}
+		v := validationOf(j)
+		if err := j.Close(); err != nil {
+			return err
+		}
+		if *out != asTable {
+			return out.emit(cmd.OutOrStdout(), v)
+		}
+		v.write(cmd.OutOrStdout())
+		return nil
+	}
+	return cmd
+}
+
+// validation is what validate tells of a job that is right.
+type validation struct {
+	Job      string    `json:"job"`
+	Settings []setting `json:"settings"`
+	Plan     []plan    `json:"plan"`
+	Checks   []check   `json:"checks"`
+}
+
+type setting struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+}
+
+// plan is how a step will be computed, and why so (rules P1 to P4).
+type plan struct {
+	Step     string `json:"step"`
+	Contents string `json:"contents"`
+	Trigger  string `json:"trigger"`
+	Why      string `json:"why"`
+	Cost     string `json:"cost"`
+}
+
+type check struct {
+	What  string `json:"what"`
+	Found string `json:"found"`
+}
+
+func validationOf(j *localJob) *validation {
+	g := j.Graph
+	v := &validation{Job: g.Name}
+	for _, s := range g.Effective {
+		v.Settings = append(v.Settings, setting(s))
+	}
+	for i := range g.Steps {
+		v.Plan = append(v.Plan, planOf(&g.Steps[i]))
+	}
+	for _, p := range g.Plugins {
+		v.Checks = append(v.Checks, check{"plug-in " + p.Name, fmt.Sprintf("%s, sha256:%s", short(p.File), p.Digest)})
+	}
+	for i := range g.Sources {
+		s := &g.Sources[i]
+		v.Checks = append(v.Checks, check{"source " + s.ID, filesText(s)})
+		v.Checks = append(v.Checks, check{"clock of " + s.ID, timeText(s)})
+	}
+	for i := range g.Steps {
+		s := &g.Steps[i]
+		v.Checks = append(v.Checks, check{"step " + s.ID, fmt.Sprintf("%s of %s, with the columns that its functions take",
+			count(int64(len(s.Aggregates)), "function"), join(s.From, "and"))})
+	}
+	for i := range g.Sinks {
+		s := &g.Sinks[i]
+		v.Checks = append(v.Checks, check{"sink " + s.ID, s.From.String() + " to " + targetText(s)})
+	}
+	return v
+}
+
+func planOf(s *job.Step) plan {
+	return plan{
+		Step: s.ID, Contents: "pane", Trigger: "native",
+		Why:  "tumbling windows do not overlap, so there is nothing to share between them; results are due at the window's end, and again for each late record that is allowed",
+		Cost: "one accumulator for each key and open window; a record touches one",
+	}
+}
+
+// filesText says what a source's path stands for now.
+func filesText(s *job.Source) string {
+	if s.File.Path == "-" {
+		return "standard input, which cannot be read a second time"
+	}
+	names := []string{s.File.Path}
+	if s.File.Glob {
+		names, _ = filepath.Glob(s.File.Path) // the pattern was checked
+	}
+	var bytes int64
+	for _, n := range names {
+		if info, err := os.Stat(n); err == nil {
+			bytes += info.Size()
+		}
+	}
+	text := fmt.Sprintf("%s, %s", count(int64(len(names)), "file"), count(bytes, "byte"))
+	if s.File.Follow {
+		text += ", followed"
+	}
+	return text
+}
+
+func (v *validation) write(w io.Writer) {
+	fmt.Fprintf(w, "job %s is valid\n\n", v.Job)
+	settings := newTable("setting", "value", "from")
+	for _, s := range v.Settings {
+		settings.add(s.Key, clip(s.Value, 60), s.Origin)
+	}
+	settings.write(w, "")
+	fmt.Fprintln(w)
+	plans := newTable("step", "contents", "trigger")
+	for _, p := range v.Plan {
+		plans.add(p.Step, p.Contents, p.Trigger)
+	}
+	plans.write(w, "")
+	why := map[string][]string{}
+	var order []string
+	for _, p := range v.Plan {
+		text := p.Why + ". Cost: " + p.Cost + "."
+		if why[text] == nil {
+			order = append(order, text)
+		}
+		why[text] = append(why[text], p.Step)
+	}
+	for _, text := range order {
+		fmt.Fprintf(w, "  %s: %s\n", strings.Join(why[text], ", "), text)
+	}
+	fmt.Fprintln(w)
+	checks := newTable("checked", "found")
+	for _, c := range v.Checks {
+		checks.add(c.What, c.Found)
+	}
+	checks.write(w, "")
+}
