@@ -137,7 +137,7 @@ func (s *server) serve(name string, open bool, do handler) http.Handler {
 		log := s.Log.With("method", r.Method, "path", r.URL.Path, "tenant", id)
 		if err != nil {
 			status, body := failureOf(err)
-			if status >= http.StatusInternalServerError {
+			if r.Context().Err() == nil && status >= http.StatusInternalServerError {
 				log.Error("request failed", "error", err)
 			}
 			if status == http.StatusUnauthorized {
@@ -462,10 +462,18 @@ func (s *server) results(w http.ResponseWriter, r *http.Request, id tenant.ID) (
 	w.WriteHeader(http.StatusOK)
 	for {
 		_ = http.NewResponseController(w).SetWriteDeadline(s.Clock.Now().Add(writeTimeout))
-		if _, err := io.CopyN(w, rows, pieceBytes); errors.Is(err, io.EOF) {
+		if _, err := io.CopyN(toClient{w}, rows, pieceBytes); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err
 		}
 	}
+}
+
+// toClient tells trouble with the client from trouble with a file.
+type toClient struct{ io.Writer }
+
+func (c toClient) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	return n, fault.As(errClientGone, err)
 }

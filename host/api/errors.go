@@ -52,13 +52,18 @@ var classes = []struct {
 	{fault.ErrCorrupt, "damaged", http.StatusInternalServerError, false},
 	{fault.ErrExternal, "unavailable", http.StatusServiceUnavailable, false},
 	{context.DeadlineExceeded, "timeout", http.StatusGatewayTimeout, false},
-	{context.Canceled, "cancelled", 499, false}, // nobody reads it
+	{context.Canceled, "cancelled", statusClientGone, false},
+	{errClientGone, "cancelled", statusClientGone, false},
 }
 
 var (
-	errTooLarge = errors.New("too large")
-	errMethod   = errors.New("wrong method")
+	errTooLarge   = errors.New("too large")
+	errMethod     = errors.New("wrong method")
+	errClientGone = errors.New("the client has gone")
 )
+
+// statusClientGone is for the log and the metrics: nobody is there to read it.
+const statusClientGone = 499
 
 // failureOf turns an error into a status and a body.
 func failureOf(err error) (int, Failure) {

@@ -248,7 +248,10 @@ func (c *Controller) moved(l *live, ch Change) {
 	if err := c.o.Catalog.UpdateJob(context.Background(), r); err != nil {
 		log.Error("job state not recorded", "error", err)
 	}
-	log.Info("job", "message", r.Message)
+	if r.Message != "" {
+		log = log.With("message", r.Message)
+	}
+	log.Info("job")
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
