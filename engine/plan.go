@@ -55,7 +55,7 @@ func (j *Job) planSource(ctx context.Context, n int) error {
 	if err != nil {
 		return fmt.Errorf("source %s: %w", src.ID, err)
 	}
-	spec, err := newSourceSpec(src, stream.SourceID(n), reads, j.opts.Complete)
+	spec, err := newSourceSpec(src, stream.SourceID(n), reads)
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func (j *Job) preview(ctx context.Context, i, n int) (rows []PreviewRow, implaus
 	if err != nil {
 		return nil, nil, fmt.Errorf("source %s: %w", src.ID, err)
 	}
-	spec, err := newSourceSpec(src, stream.SourceID(i), reads, false)
+	spec, err := newSourceSpec(src, stream.SourceID(i), reads)
 	if err != nil {
 		return nil, nil, err
 	}

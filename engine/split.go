@@ -70,12 +70,11 @@ type sourceSpec struct {
 	assigner *timestamp.Assigner
 	arrivals *timestamp.Assigner
 	guard    timestamp.Guard
-	complete bool
 }
 
 // newSourceSpec plans the reading of a source.
-func newSourceSpec(src *job.Source, id stream.SourceID, reads source.Source, complete bool) (*sourceSpec, error) {
-	s := &sourceSpec{Source: src, id: id, reads: reads, arrCol: -1, complete: complete, guard: timestamp.NewGuard(src.Time)}
+func newSourceSpec(src *job.Source, id stream.SourceID, reads source.Source) (*sourceSpec, error) {
+	s := &sourceSpec{Source: src, id: id, reads: reads, arrCol: -1, guard: timestamp.NewGuard(src.Time)}
 	s.fields = slices.Clone(src.Schema)
 	s.timeCol = len(s.fields)
 	s.fields = append(s.fields, job.Field{Name: "time", Path: src.Time.Path, Kind: stream.Token})
@@ -268,7 +267,6 @@ func (s *split) step(ts stream.Time) {
 	s.high = max(s.high, ts)
 	s.gen.Event(ts)
 	switch e := s.source.Watermark.Emit; {
-	case s.source.complete: // held to the end (T7)
 	case e.Record:
 		s.out.Emit(s.gen.Current())
 	case e.Every > 0:

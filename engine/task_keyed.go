@@ -58,6 +58,9 @@ func (t *keyedTask) process(ctx context.Context, b *stream.Batch) error {
 	if err != nil {
 		return err
 	}
+	if t.job.opts.Complete {
+		hold(b)
+	}
 	err = t.op.Process(b)
 	done()
 	// What was computed before an error leaves all the same: the record that stopped
@@ -68,6 +71,19 @@ func (t *keyedTask) process(ctx context.Context, b *stream.Batch) error {
 		}
 	}
 	return err
+}
+
+// hold keeps time at its start until the input has ended: the complete result (T7).
+// It is held here and not in the source, so that several splits are read in the same
+// order with and without it: a window that lost no record has the same value in both
+// results, to the last bit of a float.
+func hold(b *stream.Batch) {
+	for i := range b.WM {
+		b.WM[i] = stream.MinTime
+	}
+	if b.Trailing < stream.MaxTime {
+		b.Trailing = stream.MinTime
+	}
 }
 
 // Rows writes result rows (window.Output).

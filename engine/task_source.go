@@ -348,7 +348,7 @@ func (t *sourceTask) probe(ctx context.Context, now stream.Time) error {
 			if c := s.out.MarkIdle(); c.Status == watermark.BecameIdle {
 				t.combined.SetIdle(i, true)
 			}
-		case t.spec.Watermark.Emit.Period > 0 && !t.spec.complete:
+		case t.spec.Watermark.Emit.Period > 0:
 			s.out.Emit(s.gen.Current())
 			t.advance(i, s, s.out.Last())
 		}
