@@ -80,6 +80,11 @@ func New(spec job.TimeSpec) (*Assigner, error) {
 // borrowed. Called per record; it allocates only for a layout, for text with
 // escapes and on error.
 func (a *Assigner) Parse(token []byte) (stream.Time, error) {
+	if a.number && a.shift == 0 {
+		if t, ok := plainMillis(token); ok {
+			return t, nil
+		}
+	}
 	text := token
 	if len(token) > 0 && token[0] == '"' {
 		if len(token) < 2 || token[len(token)-1] != '"' {
