@@ -1,0 +1,6 @@
+// Command nothing imports the SDK and registers nothing.
+package main
+
+import _ "tidemark/sdk/go"
+
+func main() {}
