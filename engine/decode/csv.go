@@ -120,7 +120,7 @@ func (c *csvRecords) record(b *stream.Batch, d []byte, i int, offset int64, fina
 		if !full {
 			return -1, nil
 		}
-		return c.overflow(d, i, offset, len(window) == i+c.maxRecord+2), nil
+		return c.overflow(d, i, offset, len(window) == i+c.maxRecord+2)
 	}
 	rec := trimCR(d[i:e])
 	lines := int64(1)
@@ -130,14 +130,18 @@ func (c *csvRecords) record(b *stream.Batch, d []byte, i int, offset int64, fina
 	mark := len(c.out)
 	switch {
 	case len(rec) > c.maxRecord:
-		return c.overflow(d, i, offset, true), nil
+		return c.overflow(d, i, offset, true)
 	case len(rec) == 0:
 		c.line++
 		return e + 1, nil
 	case c.high && !utf8.Valid(rec):
-		c.report(offset, InvalidUTF8, "text that is not UTF-8", rec)
+		if err := c.refuse(offset, InvalidUTF8, "text that is not UTF-8", rec); err != nil {
+			return 0, err
+		}
 	case broken != "":
-		c.report(offset, CSVFields, broken, rec)
+		if err := c.refuse(offset, CSVFields, broken, rec); err != nil {
+			return 0, err
+		}
 	case !c.started:
 		used, err := c.start(d)
 		if err != nil {
@@ -169,7 +173,7 @@ func (c *csvRecords) record(b *stream.Batch, d []byte, i int, offset int64, fina
 
 // overflow gives up on the record at d[i], whose end is not in sight: its first
 // line is bad.
-func (c *csvRecords) overflow(d []byte, i int, offset int64, tooLong bool) (next int) {
+func (c *csvRecords) overflow(d []byte, i int, offset int64, tooLong bool) (next int, err error) {
 	e := bytes.IndexByte(d[i:], '\n')
 	first := d[i:]
 	if e >= 0 {
@@ -177,18 +181,31 @@ func (c *csvRecords) overflow(d []byte, i int, offset int64, tooLong bool) (next
 	}
 	switch {
 	case len(first) > c.maxRecord:
-		c.place.tooLong(first, offset)
+		err = c.refuse(offset, TooLong, c.tooLongMessage(), first)
 	case tooLong:
-		c.report(offset, TooLong, fmt.Sprintf("no end of the record within %d bytes: is a quote not closed?", c.maxRecord), first)
+		err = c.refuse(offset, TooLong, fmt.Sprintf("no end of the record within %d bytes: is a quote not closed?", c.maxRecord), first)
 	default:
-		c.report(offset, CSVFields, "a quote is not closed", first)
+		err = c.refuse(offset, CSVFields, "a quote is not closed", first)
+	}
+	if err != nil {
+		return 0, err
 	}
 	if e < 0 {
 		c.skipping = true
-		return len(d)
+		return len(d), nil
 	}
 	c.line++
-	return i + e + 1
+	return i + e + 1, nil
+}
+
+// refuse reports a bad record. If it should have been the header, the split cannot
+// be read at all.
+func (c *csvRecords) refuse(offset int64, reason Reason, message string, rec []byte) error {
+	if c.header && !c.started {
+		return fault.Userf("the header cannot be read: %s", message)
+	}
+	c.report(offset, reason, message, rec)
+	return nil
 }
 
 // split finds the fields of the record at d[i] and returns the place of its line

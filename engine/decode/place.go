@@ -34,8 +34,10 @@ func (p *place) report(at int64, reason Reason, message string, raw []byte) {
 
 // tooLong reports a record of which rec is at least the beginning.
 func (p *place) tooLong(rec []byte, at int64) {
-	p.report(at, TooLong, fmt.Sprintf("longer than %d bytes", p.maxRecord), rec)
+	p.report(at, TooLong, p.tooLongMessage(), rec)
 }
+
+func (p *place) tooLongMessage() string { return fmt.Sprintf("longer than %d bytes", p.maxRecord) }
 
 // skipRest drops the rest of an over-long record. It returns how many bytes of d
 // belong to it.

@@ -98,8 +98,10 @@ func (r *row) firstMisfit(blob []byte) (reason Reason, message string, ok bool) 
 			return OutOfRange, fmt.Sprintf("field %s: %s is out of range for %s", r.fields[i].Name, shown(c.text.Bytes(blob)), kind), true
 		}
 		msg := fmt.Sprintf("field %s: expected %s, found %s", r.fields[i].Name, kind, found[c.fit])
-		if c.text.Len > 0 {
-			msg += ": " + shown(c.text.Bytes(blob))
+		if text := shown(c.text.Bytes(blob)); c.fit == misText {
+			msg += fmt.Sprintf(": %q", text)
+		} else {
+			msg += ": " + text
 		}
 		return WrongType, msg, true
 	}
