@@ -1,0 +1,348 @@
+package main
+
+import (
+	bin "encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tidemark/abi"
+	"tidemark/abi/binary"
+	"tidemark/abi/toolchain"
+	"tidemark/internal/env"
+	"tidemark/internal/fault"
+)
+
+// newPluginCommand makes `tidemark plugin`: what an author does on this machine.
+func newPluginCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plugin",
+		Short: "make, build and look at plug-ins",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("%s has no command %q; %s --help lists them", cmd.CommandPath(), args[0], cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newPluginNewCommand(), newPluginBuildCommand(), newPluginInspectCommand(), newPluginPushCommand())
+	return cmd
+}
+
+func newPluginNewCommand() *cobra.Command {
+	var lang string
+	languages := strings.Join(toolchain.Languages(), ", ")
+	cmd := &cobra.Command{
+		Use:   "new --lang LANGUAGE NAME",
+		Short: "write a project for a new plug-in",
+		Long: "Write a project for a new plug-in into the directory NAME, which must be new or empty: an example aggregate, its\n" +
+			"tests, and the SDK, so that it builds without a network. NAME may be a path; its last part names the plug-in.",
+		Args: exactly(1, "the name of the plug-in"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if lang == "" {
+				return usagef("plugin new: say the language with --lang; there is an SDK for %s", languages)
+			}
+			if err := toolchain.New(env.Real().FS, lang, args[0]); err != nil {
+				return fmt.Errorf("plugin new: %w", err)
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "made %s: go test and tidemark plugin build work there\n", args[0])
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&lang, "lang", "", "language: "+languages)
+	return cmd
+}
+
+func newPluginBuildCommand() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "build [DIR]",
+		Short: "compile a plug-in and put its manifest into it",
+		Long: "Compile the plug-in in DIR, or here, ask it for its manifest and write the module. The same sources and the same\n" +
+			"compiler give the same bytes.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("plugin build takes one directory, got %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := "."
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			built, err := toolchain.Build(cmd.Context(), dir)
+			if err != nil {
+				return fmt.Errorf("plugin build: %w", err)
+			}
+			name := out
+			if name == "" {
+				name = filepath.Join(dir, built.Manifest.Name+".wasm")
+			}
+			if err := built.Save(env.Real().FS, name); err != nil {
+				return fmt.Errorf("plugin build: %w", err)
+			}
+			w := cmd.OutOrStdout()
+			fmt.Fprintf(w, "%s: %s %s, %s bytes\nsha256:%s\n", name,
+				built.Manifest.Name, built.Manifest.Version, thousands(int64(len(built.Module))), built.Digest)
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&out, "out", "o", "", "file of the module (default DIR/NAME.wasm)")
+	return cmd
+}
+
+func newPluginInspectCommand() *cobra.Command {
+	var output *form
+	cmd := &cobra.Command{
+		Use:   "inspect FILE",
+		Short: "show what a module is, without running it",
+		Long: "Show a WebAssembly file: its manifest, what it exports and imports, its sizes, and, if no host would take it, all\n" +
+			"that is wrong with it. Nothing of it is run.",
+		Args: exactly(1, "the file of a module"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := os.Open(args[0])
+			if err != nil {
+				return fault.As(fault.ErrUser, err)
+			}
+			defer f.Close() // only read from
+			m, err := binary.Read(f)
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			v := viewModule(m)
+			if *output == asJSON {
+				return output.emit(cmd.OutOrStdout(), v)
+			}
+			v.show(cmd.OutOrStdout())
+			return nil
+		},
+	}
+	output = outputFlag(cmd, asTable, asJSON)
+	return cmd
+}
+
+// moduleView is what inspect tells.
+type moduleView struct {
+	Digest     string         `json:"digest"`
+	Size       int64          `json:"size"`
+	Plugin     bool           `json:"plugin"` // a host would take it
+	Problems   []string       `json:"problems,omitempty"`
+	ABI        *uint32        `json:"abi,omitempty"` // as the marker says
+	Name       string         `json:"name,omitempty"`
+	Version    string         `json:"version,omitempty"`
+	SDK        string         `json:"sdk,omitempty"`
+	Aggregate  *aggregateView `json:"aggregate,omitempty"`
+	Exports    []linkView     `json:"exports"`
+	Imports    []linkView     `json:"imports"`
+	Memory     []memoryView   `json:"memory"`
+	Functions  int            `json:"functions"`
+	CodeBytes  int64          `json:"code_bytes"`
+	DataBytes  int64          `json:"data_bytes"`
+	LargestFun int64          `json:"largest_function_bytes"`
+	Sections   []sectionView  `json:"sections"`
+}
+
+type aggregateView struct {
+	Inputs           []columnView `json:"inputs"`
+	Outputs          []columnView `json:"outputs"`
+	Params           []columnView `json:"params"`
+	Width            int          `json:"accumulator_width"` // 0: varies
+	Schema           uint32       `json:"accumulator_schema"`
+	OrderInsensitive bool         `json:"order_insensitive"`
+	Exact            bool         `json:"exact"`
+}
+
+type columnView struct {
+	Name     string `json:"name"`
+	Type     string `json:"type"`
+	Nullable bool   `json:"nullable,omitempty"`
+	Required bool   `json:"required,omitempty"`
+	Default  any    `json:"default,omitempty"`
+}
+
+type linkView struct {
+	Module string `json:"module,omitempty"`
+	Name   string `json:"name"`
+	Kind   string `json:"kind"`
+	Type   string `json:"type,omitempty"`
+}
+
+type memoryView struct {
+	MinPages uint64  `json:"min_pages"`
+	MaxPages *uint64 `json:"max_pages,omitempty"`
+}
+
+type sectionView struct {
+	Name   string `json:"name"`
+	Custom bool   `json:"custom,omitempty"`
+	Size   int64  `json:"size"`
+}
+
+func viewModule(m *binary.Module) *moduleView {
+	v := &moduleView{
+		Digest: m.Digest, Size: m.Size, Plugin: true,
+		Exports: []linkView{}, Imports: []linkView{}, Memory: []memoryView{}, Sections: []sectionView{},
+		Functions: m.Functions, CodeBytes: m.CodeBytes, DataBytes: m.DataBytes, LargestFun: m.LargestCode,
+	}
+	if err := binary.Check(m); err != nil {
+		v.Plugin, v.Problems = false, strings.Split(err.Error(), "\n")
+	}
+	if len(m.Marker) >= 4 {
+		version := bin.LittleEndian.Uint32(m.Marker)
+		v.ABI = &version
+	}
+	if manifest, err := m.Manifest(); err == nil {
+		v.Name, v.Version, v.SDK = manifest.Name, manifest.Version, manifest.SDK
+		v.Aggregate = viewAggregate(manifest.Aggregate)
+	}
+	for _, e := range m.Exports {
+		l := linkView{Name: e.Name, Kind: e.Kind.String()}
+		if e.Kind == binary.Func {
+			l.Type = e.Type.String()
+		}
+		v.Exports = append(v.Exports, l)
+	}
+	for _, i := range m.Imports {
+		l := linkView{Module: i.Module, Name: i.Name, Kind: i.Kind.String()}
+		if i.Kind == binary.Func {
+			l.Type = i.Type.String()
+		}
+		v.Imports = append(v.Imports, l)
+	}
+	for _, l := range m.Memories {
+		mv := memoryView{MinPages: l.Min}
+		if l.HasMax {
+			mv.MaxPages = &l.Max
+		}
+		v.Memory = append(v.Memory, mv)
+	}
+	for _, s := range m.Sections {
+		v.Sections = append(v.Sections, sectionView{s.Name, s.Custom, s.Size})
+	}
+	return v
+}
+
+func viewAggregate(a *abi.Aggregate) *aggregateView {
+	if a == nil {
+		return nil
+	}
+	v := &aggregateView{
+		Inputs: []columnView{}, Outputs: []columnView{}, Params: []columnView{},
+		Width: a.Width, Schema: a.Schema, OrderInsensitive: a.OrderInsensitive, Exact: a.Exact,
+	}
+	for _, c := range a.Inputs {
+		v.Inputs = append(v.Inputs, columnView{Name: c.Name, Type: c.Kind.String(), Nullable: c.Nullable})
+	}
+	for _, c := range a.Outputs {
+		v.Outputs = append(v.Outputs, columnView{Name: c.Name, Type: c.Kind.String()})
+	}
+	for _, p := range a.Params {
+		c := columnView{Name: p.Name, Type: p.Kind.String(), Required: p.Required}
+		if p.HasDefault {
+			switch p.Kind {
+			case abi.Int64:
+				c.Default = p.Default.Int
+			case abi.Float64:
+				c.Default = p.Default.Float
+			case abi.Bool:
+				c.Default = p.Default.Bool
+			case abi.String:
+				c.Default = p.Default.Str
+			}
+		}
+		v.Params = append(v.Params, c)
+	}
+	return v
+}
+
+// String writes a column as "name type", with what is special about it.
+func (c columnView) String() string {
+	s := c.Name + " " + c.Type
+	switch {
+	case c.Nullable:
+		s += " (nullable)"
+	case c.Required:
+		s += " (required)"
+	case c.Default != nil:
+		text, isText := c.Default.(string)
+		if isText {
+			s += " = " + strconv.Quote(text)
+		} else {
+			s += fmt.Sprintf(" = %v", c.Default)
+		}
+	}
+	return s
+}
+
+func (v *moduleView) show(w io.Writer) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-12s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	verdict := "yes"
+	if !v.Plugin {
+		verdict = "no, " + count(int64(len(v.Problems)), "problem")
+	}
+	line("plug-in", "%s", verdict)
+	for _, p := range v.Problems {
+		line("", "- %s", p)
+	}
+	if v.Name != "" {
+		line("name", "%s %s", v.Name, v.Version)
+	}
+	line("digest", "sha256:%s", v.Digest)
+	line("size", "%s bytes: code %s in %s (largest %s), data %s", thousands(v.Size),
+		thousands(v.CodeBytes), count(int64(v.Functions), "function"), thousands(v.LargestFun), thousands(v.DataBytes))
+	if v.ABI != nil {
+		line("ABI", "version %d", *v.ABI)
+	}
+	if v.SDK != "" {
+		line("SDK", "%s", v.SDK)
+	}
+	if a := v.Aggregate; a != nil {
+		list := func(name string, cols []columnView) {
+			for i, c := range cols {
+				if i > 0 {
+					name = ""
+				}
+				line(name, "%s", c)
+			}
+		}
+		list("inputs", a.Inputs)
+		list("outputs", a.Outputs)
+		list("params", a.Params)
+		size := fmt.Sprintf("%d bytes", a.Width)
+		if a.Width == 0 {
+			size = "varies in size"
+		}
+		line("accumulator", "%s, schema %d", size, a.Schema)
+		line("order", "%s", map[bool]string{true: "does not matter", false: "matters"}[a.OrderInsensitive])
+		line("merging", "%s", map[bool]string{true: "exact", false: "not exact: up to rounding"}[a.Exact])
+	}
+	for _, m := range v.Memory {
+		most := "no maximum"
+		if m.MaxPages != nil {
+			most = fmt.Sprintf("at most %d", *m.MaxPages)
+		}
+		line("memory", "%d pages of 64 KiB, %s", m.MinPages, most)
+	}
+	for i, e := range v.Exports {
+		line(map[bool]string{true: "exports"}[i == 0], "%s %s %s", e.Kind, e.Name, e.Type)
+	}
+	for i, e := range v.Imports {
+		line(map[bool]string{true: "imports"}[i == 0], "%s %s.%s %s", e.Kind, e.Module, e.Name, e.Type)
+	}
+	for i, s := range v.Sections {
+		name := s.Name
+		if s.Custom {
+			name = "custom " + strconv.Quote(s.Name)
+		}
+		line(map[bool]string{true: "sections"}[i == 0], "%s, %s bytes", name, thousands(s.Size))
+	}
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tidemark/abi/binary"
+)
+
+// pluginCommand runs a command of `tidemark plugin`.
+func pluginCommand(args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	root := newRootCommand()
+	root.SetOut(&out)
+	root.SetErr(&errs)
+	code = execute(context.Background(), root, append([]string{"plugin"}, args...), &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestPluginMistakes(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text.wasm")
+	if err := os.WriteFile(text, []byte("count,sum\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"an unknown command", []string{"bild"}, `has no command "bild"`},
+		{"new without a language", []string{"new", "x"}, "say the language with --lang; there is an SDK for go"},
+		{"new in an unknown language", []string{"new", "--lang", "cobol", "x"}, "there is one for go"},
+		{"new without a name", []string{"new", "--lang", "go"}, "wants the name of the plug-in"},
+		{"new with a bad name", []string{"new", "--lang", "go", filepath.Join(dir, "X")}, `name "X"`},
+		{"new where there is something", []string{"new", "--lang", "go", text}, "text.wasm"},
+		{"build of nothing", []string{"build", filepath.Join(dir, "none")}, "does not exist"},
+		{"build of two things", []string{"build", dir, dir}, "takes one directory, got 2"},
+		{"inspect of nothing", []string{"inspect", filepath.Join(dir, "none.wasm")}, "no such file"},
+		{"inspect of a text", []string{"inspect", text}, "not a WebAssembly file"},
+		{"inspect in an unknown form", []string{"inspect", "-o", "xml", text}, "-o must be table or json"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			code, stdout, stderr := pluginCommand(row.args...)
+			if code != exitUsage || stdout != "" || !strings.Contains(stderr, row.want) {
+				t.Errorf("exit %d, stdout %q, stderr %q; want exit %d and %q", code, stdout, stderr, exitUsage, row.want)
+			}
+		})
+	}
+}
+
+// emptyModule is the smallest module: magic and version.
+const emptyModule = "\x00asm\x01\x00\x00\x00"
+
+func TestInspectShowsAnyModule(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "empty.wasm")
+	if err := os.WriteFile(file, []byte(emptyModule), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := pluginCommand("inspect", file)
+	if code != exitFine || stderr != "" {
+		t.Fatalf("exit %d, stderr %q", code, stderr)
+	}
+	for _, want := range []string{
+		"plug-in      no, ", "build it with tidemark plugin build",
+		// printf '\0asm\1\0\0\0' | sha256sum
+		"digest       sha256:93a44bbb96c751218e4c00d479e4c14358122a389acca16205b1e4d0dc5f9476",
+		"size         8 bytes",
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("it does not say %q:\n%s", want, stdout)
+		}
+	}
+}
+
+func TestInspectShowsAManifest(t *testing.T) {
+	manifest := `{"name":"top","version":"2.1","sdk":"hand","aggregate":{"inputs":[{"name":"v","type":"float64","nullable":true}],
+		"outputs":[{"name":"best","type":"string"}],"params":[{"name":"k","type":"int64","default":3},{"name":"sep","type":"string","required":true}],
+		"accumulator":{"width":0,"schema":4},"order_insensitive":true,"exact":true}}`
+	file := filepath.Join(t.TempDir(), "top.wasm")
+	if err := os.WriteFile(file, binary.WithManifest([]byte(emptyModule), []byte(manifest)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stdout, _ := pluginCommand("inspect", file)
+	for _, want := range []string{
+		"name         top 2.1", "ABI          version 1", "SDK          hand", "inputs       v float64 (nullable)",
+		"outputs      best string", "params       k int64 = 3", "sep string (required)",
+		"accumulator  varies in size, schema 4", "order        does not matter", "merging      exact", `custom "tidemark"`,
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("it does not say %q:\n%s", want, stdout)
+		}
+	}
+	_, stdout, _ = pluginCommand("inspect", "-o", "json", file)
+	var v moduleView
+	if err := json.Unmarshal([]byte(stdout), &v); err != nil {
+		t.Fatal(err)
+	}
+	if v.Plugin || len(v.Problems) == 0 || *v.ABI != 1 || v.Name != "top" || v.Aggregate.Params[0].Default != 3.0 || v.Aggregate.Schema != 4 {
+		t.Errorf("got %s", stdout)
+	}
+}
+
+func TestPluginFromNewToInspect(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "mine")
+	if code, stdout, stderr := pluginCommand("new", "--lang", "go", dir); code != exitFine || stdout != "" || !strings.Contains(stderr, "made "+dir) {
+		t.Fatalf("new: exit %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	code, stdout, stderr := pluginCommand("build", dir)
+	file := filepath.Join(dir, "mine.wasm")
+	if code != exitFine || stderr != "" || !strings.HasPrefix(stdout, file+": mine 0.1.0, ") || !strings.Contains(stdout, "\nsha256:") {
+		t.Fatalf("build: exit %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	_, shown, _ := pluginCommand("inspect", file)
+	digest := stdout[strings.Index(stdout, "sha256:"):]
+	if !strings.Contains(shown, "plug-in      yes") || !strings.Contains(shown, strings.TrimSpace(digest)) {
+		t.Errorf("inspect: %s, want digest %s", shown, digest)
+	}
+
+	under := filepath.Join(file, "under", "mine.wasm")
+	if code, _, stderr := pluginCommand("build", dir, "-o", under); code != exitUsage || !strings.Contains(stderr, under) {
+		t.Errorf("build to a path under a file: exit %d, stderr %q", code, stderr)
+	}
+}
