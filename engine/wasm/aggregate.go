@@ -21,6 +21,7 @@ type aggregate struct {
 	module  *guest.Module
 	release func() // gives the module back
 	inst    *guest.Instance
+	used    bool // inst has worked since it was configured
 	info    udf.Info
 	inputs  []column
 	params  params
@@ -73,6 +74,7 @@ func (a *aggregate) start(ctx context.Context) error {
 		err = a.lie("%s answers OUTPUT_FULL", guest.Configure)
 	}
 	if err == nil {
+		a.used = false
 		return nil
 	}
 	a.drop()
@@ -97,6 +99,7 @@ func (a *aggregate) arena() ([]byte, error) {
 // call calls fn on a finished frame. full: the guest answered OUTPUT_FULL. The error
 // is a *udf.Failure whose Op is the guest's, to be mapped by the caller.
 func (a *aggregate) call(fn guest.Func, f *frame) (full bool, err error) {
+	a.used = true
 	status, err := a.inst.Call(fn)
 	if err != nil {
 		return false, a.trapped(err)
@@ -240,8 +243,18 @@ func (a *aggregate) create() error {
 	return nil
 }
 
-// Add implements udf.Aggregate.
+// Add implements udf.Aggregate. A record that traps alone gets a second chance on a
+// fresh instance: what the first one had done before may be to blame.
 func (a *aggregate) Add(accs *udf.Accs, rows *udf.Rows) error {
+	worn := a.inst != nil && a.used
+	err := a.add(accs, rows)
+	if fail, ok := errors.AsType[*udf.Failure](err); ok && fail.Trap && worn && len(rows.Sel) == 1 {
+		return a.add(accs, rows)
+	}
+	return err
+}
+
+func (a *aggregate) add(accs *udf.Accs, rows *udf.Rows) error {
 	if _, err := a.arena(); err != nil {
 		return err
 	}

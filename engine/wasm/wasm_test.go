@@ -329,6 +329,26 @@ func TestFailureNamesTheRecord(t *testing.T) {
 	}
 }
 
+func TestOneRecordIsTriedOnAFreshInstance(t *testing.T) {
+	// The third add of an instance traps, whatever the record.
+	a := start(t, "sum", "memory 3", "memory 3\nglobal adds i32 0",
+		"global.get scale i64.eqz if unreachable end", "global.get adds 1 i32.add global.set adds global.get adds 2 i32.gt_u if unreachable end")
+	accs := create(t, a, 1)
+	for i := range 10 {
+		if err := a.Add(accs, all(ints(int64(i)), 1)); err != nil {
+			t.Fatalf("record %d: %v", i, err)
+		}
+	}
+	if got := result(t, a, accs); got[0] != "45 10" {
+		t.Errorf("got %s, want 45 10", got[0])
+	}
+	// Two records at once are the caller's to take apart. The calls above left an
+	// instance with two adds.
+	if f := failure(t, a.Add(accs, all(ints(1, 2), 1))); !f.Trap {
+		t.Errorf("got %+v, want a trap", *f)
+	}
+}
+
 func TestFailureNamesTheAccumulator(t *testing.T) {
 	a := start(t, "sum")
 	const n = 3_000 // two calls
