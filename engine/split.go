@@ -226,6 +226,11 @@ func (s *split) assign(b *stream.Batch, now stream.Time, bad func(*result.Bad) e
 			}
 			continue
 		}
+		if !s.judged { // before the guard: in a wrong unit every record is far ahead
+			if err := s.judge(ts, now); err != nil {
+				return err
+			}
+		}
 		if reason, ahead, ok := s.guard.Check(ts, s.arrivalOf(b, i, now), s.high); !ok {
 			r := s.bad(b, i, string(reason), fmt.Sprintf("event time is %d ms ahead of %s", ahead, map[timestamp.Reason]string{timestamp.Future: "the record's arrival (max_future)", timestamp.Jump: "the highest time so far (max_jump)"}[reason]))
 			r.Quarantined, r.Time, r.AheadBy = true, ts, ahead
@@ -233,11 +238,6 @@ func (s *split) assign(b *stream.Batch, now stream.Time, bad func(*result.Bad) e
 				return err
 			}
 			continue
-		}
-		if !s.judged {
-			if err := s.judge(ts, now); err != nil {
-				return err
-			}
 		}
 		b.WM = append(b.WM, s.out.Last())
 		s.step(ts)

@@ -1,0 +1,166 @@
+package window
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"time"
+
+	"tidemark/engine/stream"
+)
+
+// Assigner maps a record to its windows. Make it with one of the New functions; one
+// goroutine uses it.
+type Assigner interface {
+	// Assign appends the record's windows to dst, the one that ends last first. now is
+	// processing time, gap the record's own session gap. The errors are those below.
+	Assign(dst []stream.Window, ts, now, gap stream.Time) ([]stream.Window, error)
+	// EventTime: windows are judged by the watermark, and can be late (S41). Otherwise
+	// they end by the clock, or not at all.
+	EventTime() bool
+	// Merging: windows of a key that touch become one (S45).
+	Merging() bool
+}
+
+var (
+	// ErrNoTimestamp: an event-time window was asked for a record without time (S2).
+	ErrNoTimestamp = errors.New("the record has no timestamp")
+	// ErrGap: a record's own session gap is not above 0 (S37).
+	ErrGap = errors.New("the session gap of the record is not above 0")
+)
+
+// grid is tumbling and sliding windows (S31, S32); tumbling is a slide of one size.
+type grid struct {
+	size, slide, offset stream.Time
+	clock               bool
+}
+
+// maxOverlap bounds the windows that hold one record (S32).
+const maxOverlap = 10_000_000
+
+// NewSliding returns windows of a size that start every slide ms, in event time or by
+// the clock. Equal slide and size are tumbling windows.
+func NewSliding(size, slide, offset stream.Time, clock bool) (Assigner, error) {
+	switch {
+	case size <= 0:
+		return nil, fmt.Errorf("size must be above 0, is %d ms", size)
+	case slide <= 0:
+		return nil, fmt.Errorf("slide must be above 0, is %d ms", slide)
+	case offset <= -slide || offset >= slide:
+		return nil, fmt.Errorf("offset must lie between -%d and %d ms, is %d", slide, slide, offset)
+	case size/slide > maxOverlap:
+		return nil, fmt.Errorf("size is more than %d times slide", maxOverlap)
+	}
+	return &grid{size, slide, offset, clock}, nil
+}
+
+// NewTumbling returns windows of a size that lie end to end.
+func NewTumbling(size, offset stream.Time, clock bool) (Assigner, error) {
+	return NewSliding(size, size, offset, clock)
+}
+
+func (g *grid) Assign(dst []stream.Window, ts, now, _ stream.Time) ([]stream.Window, error) {
+	if g.clock {
+		ts = now
+	} else if ts == stream.MinTime {
+		return dst, ErrNoTimestamp
+	}
+	first := ts.Sub(g.size) // a window that holds ts starts behind this
+	for start := stream.GridStart(ts, g.offset, g.slide); start > first; start = start.Sub(g.slide) {
+		dst = append(dst, stream.Window{Start: start, End: start.Add(g.size)})
+		if start == stream.MinTime {
+			break
+		}
+	}
+	return dst, nil
+}
+
+func (g *grid) EventTime() bool { return !g.clock }
+func (g *grid) Merging() bool   { return false }
+
+// session gives each record a window of its own, up to the gap behind it (S36, S37).
+type session struct {
+	gap   stream.Time // 0: from the record
+	clock bool
+}
+
+// NewSession returns sessions with a fixed gap in ms.
+func NewSession(gap stream.Time, clock bool) (Assigner, error) {
+	if gap <= 0 {
+		return nil, fmt.Errorf("gap must be above 0, is %d ms", gap)
+	}
+	return session{gap, clock}, nil
+}
+
+// NewDynamicSession returns sessions whose gap stands in each record.
+func NewDynamicSession(clock bool) Assigner { return session{0, clock} }
+
+func (s session) Assign(dst []stream.Window, ts, now, gap stream.Time) ([]stream.Window, error) {
+	if s.clock {
+		ts = now
+	} else if ts == stream.MinTime {
+		return dst, ErrNoTimestamp
+	}
+	if s.gap > 0 {
+		gap = s.gap
+	}
+	if gap <= 0 {
+		return dst, ErrGap
+	}
+	return append(dst, stream.Window{Start: ts, End: ts.Add(gap)}), nil
+}
+
+func (s session) EventTime() bool { return !s.clock }
+func (s session) Merging() bool   { return true }
+
+// global holds everything (S39). It is not an event-time assigner: nothing is late for
+// it (S80).
+type global struct{}
+
+// NewGlobal returns the one window that never ends.
+func NewGlobal() Assigner { return global{} }
+
+func (global) Assign(dst []stream.Window, _, _, _ stream.Time) ([]stream.Window, error) {
+	return append(dst, stream.Global), nil
+}
+
+func (global) EventTime() bool { return false }
+func (global) Merging() bool   { return false }
+
+// day is the calendar day in a zone: 23, 24 or 25 hours (S33).
+type day struct {
+	zone *time.Location
+	last stream.Window // records of a day come together
+}
+
+// NewDay returns calendar days in a zone.
+func NewDay(zone *time.Location) Assigner { return &day{zone: zone} }
+
+func (d *day) Assign(dst []stream.Window, ts, _, _ stream.Time) ([]stream.Window, error) {
+	if ts == stream.MinTime {
+		return dst, ErrNoTimestamp
+	}
+	if ts < d.last.Start || ts >= d.last.End {
+		y, m, n := time.UnixMilli(int64(ts)).In(d.zone).Date()
+		d.last = stream.Window{Start: d.first(y, m, n), End: d.first(y, m, n+1)}
+	}
+	return append(dst, d.last), nil
+}
+
+// first returns the first instant of a local day. Where midnight does not exist that
+// is the jump; time.Date then gives a time on either side of it, so the instant is
+// searched for: within a day of midnight the local date only goes up.
+func (d *day) first(y int, m time.Month, n int) stream.Time {
+	noon := time.Date(y, m, n, 12, 0, 0, 0, d.zone)
+	from := noon.Add(-36 * time.Hour).UnixMilli() // some time of the day before
+	span := int(noon.UnixMilli() - from)
+	y, m, n = noon.Date()
+	i := sort.Search(span, func(i int) bool {
+		y2, m2, n2 := time.UnixMilli(from + int64(i)).In(d.zone).Date()
+		return y2 > y || y2 == y && (m2 > m || m2 == m && n2 >= n)
+	})
+	return stream.Time(from + int64(i))
+}
+
+func (*day) EventTime() bool { return true }
+func (*day) Merging() bool   { return false }
