@@ -96,6 +96,7 @@ var table = []struct{ pkg, may string }{
 
 	{"bench/...", "engine/... internal/env abi/..."},
 	{"configs", ""},
+	{"spec", ""},
 	{"scripts/rows", ""},
 }
 
@@ -142,6 +143,8 @@ type pkg struct {
 	GoFiles    []string
 	CgoFiles   []string
 	Imports    []string
+
+	TestImports, XTestImports []string
 }
 
 // own returns the path below the module, and whether it is ours at all.
@@ -256,7 +259,7 @@ func forbiddenCalls(file string) ([]string, error) {
 // list asks the go command for the packages of patterns, seen for the given target.
 func list(t *testing.T, root string, target []string, patterns ...string) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", append([]string{"list", "-e", "-json=ImportPath,Dir,GoFiles,CgoFiles,Imports"}, patterns...)...)
+	cmd := exec.Command("go", append([]string{"list", "-e", "-json=ImportPath,Dir,GoFiles,CgoFiles,Imports,TestImports,XTestImports"}, patterns...)...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), target...)
 	var stderr strings.Builder
@@ -350,5 +353,70 @@ func TestRulesBite(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestEveryDependencyHasAReason compares the modules that our packages and tests
+// import, and our tools, with the table in RATIONALE.md.
+func TestEveryDependencyHasAReason(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch(t, root)
+	gomod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The lines of go.mod that name a module: "path v1.2.3" and "tool path".
+	modules, used := []string{}, map[string]bool{}
+	for line := range strings.Lines(string(gomod)) {
+		f := strings.Fields(strings.TrimPrefix(line, "require "))
+		if len(f) >= 2 && strings.HasPrefix(f[1], "v") {
+			modules = append(modules, f[0])
+		}
+	}
+	use := func(imp string) {
+		longest := ""
+		for _, m := range modules {
+			if (imp == m || strings.HasPrefix(imp, m+"/")) && len(m) > len(longest) {
+				longest = m
+			}
+		}
+		if longest != "" {
+			used[longest] = true
+		}
+	}
+	for line := range strings.Lines(string(gomod)) {
+		if tool, ok := strings.CutPrefix(line, "tool "); ok {
+			use(strings.TrimSpace(tool))
+		}
+	}
+	for _, p := range list(t, root, nil, "./...") {
+		for _, imp := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			use(imp)
+		}
+	}
+
+	text, err := os.ReadFile(filepath.Join(root, "RATIONALE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if cell, ok := strings.CutPrefix(line, "| `"); ok {
+			name, _, _ := strings.Cut(cell, "`")
+			named[name] = true
+		}
+	}
+	for m := range used {
+		if !named[m] {
+			t.Errorf("%s is used, and no row of the table in RATIONALE.md says why", m)
+		}
+	}
+	for m := range named {
+		if !used[m] {
+			t.Errorf("RATIONALE.md gives a reason for %s, which nothing uses", m)
+		}
 	}
 }
