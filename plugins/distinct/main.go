@@ -73,7 +73,7 @@ func (s *set) Merge(o *set) error {
 	if err := o.settle(); err != nil {
 		return err
 	}
-	return s.union(o.sorted)
+	return s.union(o.sorted, o.n)
 }
 
 // Result writes the number of members.
@@ -115,65 +115,68 @@ func (s *set) settle() error {
 		}
 		return bytes.Compare(text[a.from:a.to], text[b.from:b.to])
 	})
-	run := s.run[:0]
+	run, n := s.run[:0], uint64(0)
 	var last []byte
 	for i, m := range s.added {
 		b := text[m.from:m.to]
 		if i == 0 || !bytes.Equal(b, last) {
-			run = appendMember(run, b)
+			run = append(binary.AppendUvarint(run, uint64(len(b))), b...)
+			n++
 		}
 		last = b
 	}
 	s.added, s.text, s.run = s.added[:0], text[:0], run
-	return s.union(run)
+	return s.union(run, n)
 }
 
-// union makes sorted the union of sorted and other, which is sorted too.
-func (s *set) union(other []byte) error {
-	mine, out, n := s.sorted, s.scratch[:0], uint64(0)
-	for len(mine) > 0 || len(other) > 0 {
-		a, afterA, okA := member(mine)
-		b, afterB, okB := member(other)
-		if !okA || !okB {
+// union puts the n members of other, which is sorted too, into sorted.
+func (s *set) union(other []byte, n uint64) error {
+	mine, out := s.sorted, s.scratch[:0]
+	n += s.n
+	a, sizeA := member(mine)
+	b, sizeB := member(other)
+	for len(mine) > 0 && len(other) > 0 {
+		if sizeA == 0 || sizeB == 0 {
 			return errDamaged
 		}
 		order := bytes.Compare(a, b)
-		if len(mine) == 0 {
-			order = 1
-		} else if len(other) == 0 {
-			order = -1
-		}
 		if order <= 0 {
-			out, mine = appendMember(out, a), afterA
+			out = append(out, mine[:sizeA]...)
+			mine = mine[sizeA:]
+			a, sizeA = member(mine)
 		} else {
-			out = appendMember(out, b)
+			out = append(out, other[:sizeB]...)
 		}
 		if order >= 0 {
-			other = afterB
+			other = other[sizeB:]
+			b, sizeB = member(other)
 		}
-		n++
+		if order == 0 {
+			n--
+		}
 	}
+	out = append(append(out, mine...), other...) // one of them is empty
 	s.n, s.sorted, s.scratch = n, out, s.sorted
 	return nil
 }
 
 var errDamaged = errors.New("accumulator is not a set: its bytes are damaged")
 
-// member splits off the first member; of nothing it is nothing.
-func member(b []byte) (text, rest []byte, ok bool) {
+// member gives the first member's text, and its size with the length before it: 0 if
+// there is none or the bytes are damaged.
+func member(b []byte) (text []byte, size int) {
 	if len(b) == 0 {
-		return nil, nil, true
+		return nil, 0
 	}
-	n, used := binary.Uvarint(b)
+	n, used := uint64(b[0]), 1
+	if n >= 0x80 { // most texts are short
+		n, used = binary.Uvarint(b)
+	}
 	if used <= 0 || n > uint64(len(b)-used) {
-		return nil, nil, false
+		return nil, 0
 	}
-	end := used + int(n)
-	return b[used:end], b[end:], true
-}
-
-func appendMember(b, text []byte) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
+	size = used + int(n)
+	return b[used:size], size
 }
 
 var plugin = tidemark.VariableAggregate[set](tidemark.Spec{
