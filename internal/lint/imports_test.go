@@ -35,6 +35,11 @@ var table = []struct{ pkg, may string }{
 	{"internal/sim", "internal/env"},
 	{"internal/lint", ""},
 
+	// The semantics as scenarios, and an evaluator of them that shares nothing with
+	// the engine: only tests import it.
+	{"spec", ""},
+	{"internal/naive", "spec"},
+
 	// The engine, from the words at the bottom to the tasks that join them.
 	{"engine/stream", ""},
 	{"engine/job", "engine/stream"},
