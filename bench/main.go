@@ -42,7 +42,8 @@ func run(args []string) error {
 	case part == "compare" && len(args) == 3:
 		return compareFiles(args[1], args[2])
 	}
-	return errors.New("unknown command\n" + usage)
+	fmt.Fprint(os.Stderr, usage)
+	return fmt.Errorf("cannot run %q", args)
 }
 
 // jobFile is the workload's question as a job. Rows go to standard output, so that they

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
-	"syscall"
 	"time"
 )
 
@@ -21,7 +19,7 @@ type Process struct {
 // Cost is what one run of a process took.
 type Cost struct {
 	CPU  time.Duration // user and system, all threads
-	Peak int64         // largest resident memory, in bytes
+	Peak int64         // largest resident memory in bytes; 0 where the system does not tell
 }
 
 // maxMessage bounds how much of a failed child's messages is shown.
@@ -54,17 +52,9 @@ func (p Process) Run(out string) (Cost, error) {
 		text := messages.Bytes()
 		return Cost{}, fmt.Errorf("%v: %w\n%s", p.Args, err, text[max(0, len(text)-maxMessage):])
 	}
-	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return Cost{}, fmt.Errorf("this system does not tell what a process used")
-	}
-	peak := int64(usage.Maxrss)
-	if runtime.GOOS != "darwin" { // there it is in bytes
-		peak <<= 10
-	}
 	return Cost{
 		CPU:  cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
-		Peak: peak,
+		Peak: peakOf(cmd.ProcessState),
 	}, nil
 }
 
