@@ -144,7 +144,7 @@ func (t *keyedTask) build(ctx context.Context) error {
 		names = append(names, a.Name)
 		outputs = append(outputs, f.Agg.Info().Outputs)
 	}
-	op, err := window.New(window.Config{
+	op, err := window.NewAligned(window.Config{
 		Size: stream.Time(st.Window.Size.Milliseconds()), Offset: stream.Time(st.Window.Offset.Milliseconds()),
 		Lateness: stream.Time(st.AllowedLateness.Milliseconds()), Key: st.key, DropNullKey: st.NullKey == job.Drop,
 		Functions: fns, Groups: t.job.graph.MaxParallelism,

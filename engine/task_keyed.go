@@ -21,7 +21,7 @@ type keyedTask struct {
 	step  *stepSpec
 	inbox *exchange.Inbox
 	pool  *exchange.Pool
-	op    *window.Operator
+	op    window.Operator
 
 	results  []portSink
 	encoders []*result.Encoder // one for each of results
@@ -157,7 +157,7 @@ func windowText(w stream.Window) string {
 func (t *keyedTask) report() StepReport {
 	l := t.op.Ledger()
 	return StepReport{ID: t.step.ID, Watermark: t.op.Watermark(), Panes: t.op.Panes(), Rows: t.rows, Updates: t.updates,
-		Inputs: []Ledger{{Source: t.step.From[0], Filtered: l.Filtered, Failed: l.Failed, Late: l.Late, Counted: l.Counted,
+		Inputs: []Ledger{{Source: t.step.From[0], Filtered: l.Filtered, Failed: l.Failed, Late: l.Late, NoWindow: l.NoWindow, Counted: l.Counted,
 			Open: l.Open, Fired: l.Fired, Unfired: l.Unfired, Behind: l.Behind, LateAccepted: l.LateAccepted}}}
 }
 

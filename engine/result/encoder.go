@@ -71,6 +71,12 @@ func (e *Encoder) Append(dst []byte, r *Rows, i int) []byte {
 	}
 	dst = append(dst, `,"revision":`...)
 	dst = strconv.AppendUint(dst, uint64(r.Revision[i]), 10)
+	if r.SinceLast[i] {
+		dst = append(dst, `,"content":"since_last"`...)
+	}
+	if len(r.Replaces[i]) > 0 {
+		dst = e.appendReplaces(dst, r.Replaces[i])
+	}
 	dst = append(dst, `,"value":`...)
 	for a := range e.values {
 		v := &e.values[a]
@@ -83,6 +89,17 @@ func (e *Encoder) Append(dst []byte, r *Rows, i int) []byte {
 		}
 	}
 	return append(dst, '}', '}', '\n')
+}
+
+func (e *Encoder) appendReplaces(dst []byte, windows []stream.Window) []byte {
+	dst = append(dst, `,"replaces":[`...)
+	for i, w := range windows {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendWindow(dst, w, e.format)
+	}
+	return append(dst, ']')
 }
 
 func (e *Encoder) appendKey(dst []byte, key *stream.Columns, i int) []byte {

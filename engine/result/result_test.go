@@ -20,6 +20,7 @@ func rows(k string, n int64, w stream.Window, kind Kind, revision uint32) *Rows 
 	r.Key.Blob = append(r.Key.Blob, k...)
 	r.Key.Cols[1].AppendInt(n)
 	r.Window, r.Kind, r.Revision = append(r.Window, w), append(r.Kind, kind), append(r.Revision, revision)
+	r.SinceLast, r.Replaces = append(r.SinceLast, false), append(r.Replaces, nil)
 	r.Values[0].Cols[0].AppendInt(1 << 60)
 	r.Values[1].Cols[0].AppendFloat(0.1)
 	r.Values[1].Cols[1].AppendNull()

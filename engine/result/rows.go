@@ -29,6 +29,10 @@ type Rows struct {
 	Kind     []Kind
 	Revision []uint32
 	Values   []stream.Columns // one for each aggregate, with the columns of its outputs
+	// SinceLast: the value holds only what came since a purge, not all of the window.
+	SinceLast []bool
+	// Replaces lists windows whose results this one takes the place of (M4).
+	Replaces [][]stream.Window
 }
 
 // Reset empties the rows for reuse, with columns of these kinds.
@@ -42,6 +46,7 @@ func (r *Rows) Reset(key []stream.Field, values [][]stream.Field) {
 		resetColumns(&r.Values[i], v)
 	}
 	r.Window, r.Kind, r.Revision = r.Window[:0], r.Kind[:0], r.Revision[:0]
+	r.SinceLast, r.Replaces = r.SinceLast[:0], r.Replaces[:0]
 }
 
 func resetColumns(c *stream.Columns, fields []stream.Field) {

@@ -38,6 +38,8 @@ type Cells struct {
 	// Parts holds, for each aggregate of varying size, the partials of each slot.
 	Parts []Parts
 
+	freed []uint32 // slots that Free gave back
+
 	shared bool // a View has the same memory: copy before the next change
 }
 
@@ -94,8 +96,44 @@ func (c *Cells) Slot(hash uint64, key, fresh []byte) int {
 			i = (i + 1) & mask
 		}
 	}
-	slot := len(c.keyEnd)
+	slot := c.add(key, fresh)
 	c.index[i] = tag | uint64(slot+1)
+	return slot
+}
+
+// Alloc makes an empty cell that no key leads to: the caller keeps its slot. Such cells
+// can be freed one by one; a table holds either kind, not both.
+func (c *Cells) Alloc(fresh []byte) int {
+	c.own()
+	if n := len(c.freed); n > 0 {
+		slot := int(c.freed[n-1])
+		c.freed = c.freed[:n-1]
+		c.SetAcc(slot, 0, fresh)
+		return slot
+	}
+	return c.add(nil, fresh)
+}
+
+// Free gives back a cell of Alloc.
+func (c *Cells) Free(slot int) {
+	c.Clear(slot, nil)
+	c.Fired[slot] = 0
+	c.freed = append(c.freed, uint32(slot))
+}
+
+// Clear empties a cell: its accumulator becomes a copy of fresh, and it has taken no
+// record. The number of firings stays.
+func (c *Cells) Clear(slot int, fresh []byte) {
+	c.own()
+	c.SetAcc(slot, 0, fresh)
+	c.Rows[slot] = 0
+	for v := range c.Parts {
+		c.Parts[v][slot] = nil
+	}
+}
+
+// add appends a cell.
+func (c *Cells) add(key, fresh []byte) int {
 	c.keys = append(c.keys, key...)
 	c.keyEnd = append(c.keyEnd, uint32(len(c.keys)))
 	c.acc = append(c.acc, fresh...)
@@ -105,7 +143,7 @@ func (c *Cells) Slot(hash uint64, key, fresh []byte) int {
 	for v := range c.Parts {
 		c.Parts[v] = append(c.Parts[v], nil)
 	}
-	return slot
+	return len(c.keyEnd) - 1
 }
 
 // Full reports whether the table may not take another key.

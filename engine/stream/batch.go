@@ -45,14 +45,7 @@ const LastSplit SplitID = ^SplitID(0)
 
 // Reset empties the batch for reuse and gives it columns of these kinds.
 func (b *Batch) Reset(kinds []Kind) {
-	if cap(b.Cols) < len(kinds) {
-		b.Cols = append(b.Cols[:cap(b.Cols)], make([]Column, len(kinds)-cap(b.Cols))...)
-	}
-	b.Cols = b.Cols[:len(kinds)]
-	for i, k := range kinds {
-		b.Cols[i].Reset(k)
-	}
-	b.N, b.Blob = 0, b.Blob[:0]
+	b.Columns.Reset(kinds)
 	b.Split, b.Pos, b.Raw = b.Split[:0], b.Pos[:0], b.Raw[:0]
 	b.Time, b.WM, b.High = b.Time[:0], b.WM[:0], b.High[:0]
 	b.Key, b.Hash = b.Key[:0], b.Hash[:0]
@@ -63,34 +56,17 @@ func (b *Batch) Reset(kinds []Kind) {
 // must have the same columns. Called per record where batches are split by key
 // or merged by time.
 func (b *Batch) AppendRow(src *Batch, i int) {
-	for c := range b.Cols {
-		d, s := &b.Cols[c], &src.Cols[c]
-		if s.Null(i) {
-			d.AppendNull()
-			continue
-		}
-		switch s.Kind {
-		case Int64, Timestamp:
-			d.AppendInt(s.Ints[i])
-		case Float64:
-			d.AppendFloat(s.Floats[i])
-		case Bool:
-			d.AppendBool(s.Bools[i])
-		default:
-			d.AppendStr(b.copyStr(src, s.Strs[i]))
-		}
-	}
+	b.Columns.AppendRow(&src.Columns, i)
 	b.Split = append(b.Split, src.Split[i])
 	b.Pos = append(b.Pos, src.Pos[i])
-	b.Raw = append(b.Raw, b.copyStr(src, src.Raw[i]))
+	b.Raw = append(b.Raw, b.copyStr(&src.Columns, src.Raw[i]))
 	b.Time = append(b.Time, src.Time[i])
 	b.WM = append(b.WM, src.WM[i])
 	b.High = append(b.High, src.High[i])
 	if len(src.Key) > 0 {
-		b.Key = append(b.Key, b.copyStr(src, src.Key[i]))
+		b.Key = append(b.Key, b.copyStr(&src.Columns, src.Key[i]))
 		b.Hash = append(b.Hash, src.Hash[i])
 	}
-	b.N++
 }
 
 // Keep drops all rows but those given, in ascending order: a row can turn out to be
@@ -123,10 +99,4 @@ func (b *Batch) Keep(rows []uint32) {
 		b.Raw[n], b.Pos[n] = b.Raw[r], b.Pos[r]
 	}
 	b.N, b.Raw, b.Pos = len(rows), b.Raw[:len(rows)], b.Pos[:len(rows)]
-}
-
-func (b *Batch) copyStr(src *Batch, s Str) Str {
-	off := uint32(len(b.Blob))
-	b.Blob = append(b.Blob, s.Bytes(src.Blob)...)
-	return Str{off, s.Len}
 }

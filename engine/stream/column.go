@@ -174,3 +174,44 @@ type Field struct {
 	Name string
 	Kind Kind
 }
+
+// AppendRow copies row i of src, text included, to the end of c. Both have columns of
+// the same kinds. Called per record where batches are split by key or merged by time.
+func (c *Columns) AppendRow(src *Columns, i int) {
+	for n := range c.Cols {
+		d, s := &c.Cols[n], &src.Cols[n]
+		if s.Null(i) {
+			d.AppendNull()
+			continue
+		}
+		switch s.Kind {
+		case Int64, Timestamp:
+			d.AppendInt(s.Ints[i])
+		case Float64:
+			d.AppendFloat(s.Floats[i])
+		case Bool:
+			d.AppendBool(s.Bools[i])
+		default:
+			d.AppendStr(c.copyStr(src, s.Strs[i]))
+		}
+	}
+	c.N++
+}
+
+func (c *Columns) copyStr(src *Columns, s Str) Str {
+	off := uint32(len(c.Blob))
+	c.Blob = append(c.Blob, s.Bytes(src.Blob)...)
+	return Str{off, s.Len}
+}
+
+// Reset empties the table for reuse and gives it columns of these kinds.
+func (c *Columns) Reset(kinds []Kind) {
+	if cap(c.Cols) < len(kinds) {
+		c.Cols = append(c.Cols[:cap(c.Cols)], make([]Column, len(kinds)-cap(c.Cols))...)
+	}
+	c.Cols = c.Cols[:len(kinds)]
+	for i, k := range kinds {
+		c.Cols[i].Reset(k)
+	}
+	c.N, c.Blob = 0, c.Blob[:0]
+}

@@ -22,22 +22,22 @@ type emitter struct {
 	cells  []cell
 }
 
-func (e *emitter) init(cfg Config, fns []function) {
-	e.key = cfg.Key
+func (e *emitter) init(key []stream.Field, fns []function) {
+	e.key = key
 	for _, f := range fns {
 		e.values = append(e.values, f.info.Outputs)
 	}
 }
 
 // fireAll fires every pane of a window, key group by key group.
-func (o *Operator) fireAll(buck *bucket) error {
+func (o *Aligned) fireAll(buck *bucket) error {
 	cells := o.emitter.cells[:0]
 	for _, t := range buck.tables {
 		if t == nil {
 			continue
 		}
 		for slot := range t.Len() {
-			if cells = append(cells, cell{t, slot, buck}); len(cells) == fireRows {
+			if cells = append(cells, cell{table: t, slot: slot, window: buck.window}); len(cells) == fireRows {
 				if err := o.fire(cells); err != nil {
 					return err
 				}
@@ -52,7 +52,7 @@ func (o *Operator) fireAll(buck *bucket) error {
 // fire emits the contents of panes whose window the watermark has reached. A pane
 // without contents emits nothing (S70). As with adding, a failure is pinned down to
 // one pane by calls for fewer of them.
-func (o *Operator) fire(cells []cell) error {
+func (o *contents) fire(cells []cell) error {
 	n := 0
 	for _, c := range cells {
 		if c.table.Rows[c.slot] > 0 {
@@ -74,7 +74,7 @@ func (o *Operator) fire(cells []cell) error {
 			}
 		}
 		c := cells[0]
-		return o.out.RefusedPane(c.table.Key(c.slot), c.of.window, f)
+		return o.out.RefusedPane(c.key(), c.window, f)
 	}
 	cuts := []int{0, n / 2, n}
 	if at >= 0 && at < n {
@@ -90,7 +90,7 @@ func (o *Operator) fire(cells []cell) error {
 
 // emit computes the results of all cells and hands them on. A failure changes
 // nothing; at is the cell that failed, or -1.
-func (o *Operator) emit(cells []cell) (f *udf.Failure, at int, err error) {
+func (o *contents) emit(cells []cell) (f *udf.Failure, at int, err error) {
 	r := &o.emitter.rows
 	r.Reset(o.emitter.key, o.emitter.values)
 	for i := range o.fns {
@@ -112,25 +112,35 @@ func (o *Operator) emit(cells []cell) (f *udf.Failure, at int, err error) {
 		vals.N = len(cells)
 	}
 	for _, c := range cells {
-		blob, err := stream.DecodeKey(c.table.Key(c.slot), r.Key.Cols, r.Key.Blob)
+		blob, err := stream.DecodeKey(c.key(), r.Key.Cols, r.Key.Blob)
 		if err != nil {
 			panic("BUG: " + err.Error())
 		}
 		r.Key.Blob = blob
-		revision := c.table.Fired[c.slot]
-		kind := result.OnTime
-		if revision > 0 {
-			kind = result.Update
-		}
-		r.Window = append(r.Window, c.of.window)
-		r.Kind = append(r.Kind, kind)
-		r.Revision = append(r.Revision, revision)
+		o.describe(r, c)
 	}
 	r.N = len(cells)
 	for _, c := range cells {
 		c.table.Fire(c.slot)
 	}
 	return nil, 0, o.out.Rows(r)
+}
+
+// describe appends what a row says of its pane, beside key and values.
+func (o *contents) describe(r *result.Rows, c cell) {
+	revision := c.table.Fired[c.slot]
+	kind, since, replaces := result.OnTime, false, []stream.Window(nil)
+	switch {
+	case c.pane != nil:
+		kind, since, replaces = c.pane.kind(), c.pane.purged, c.pane.replaces
+	case revision > 0:
+		kind = result.Update
+	}
+	r.Window = append(r.Window, c.window)
+	r.Kind = append(r.Kind, kind)
+	r.Revision = append(r.Revision, revision)
+	r.SinceLast = append(r.SinceLast, since)
+	r.Replaces = append(r.Replaces, replaces)
 }
 
 func opOf(f *udf.Failure) int {

@@ -2,17 +2,26 @@ package window
 
 import (
 	"errors"
+	"fmt"
 
 	"tidemark/engine/state"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
 )
 
-// cell is a pane: a slot of a window's table.
+// cell is the accumulators of a pane: a slot of a table.
 type cell struct {
-	table *state.Cells
-	slot  int
-	of    *bucket
+	table  *state.Cells
+	slot   int
+	window stream.Window
+	pane   *pane // of the general operator; nil: the table knows the key
+}
+
+func (c *cell) key() []byte {
+	if c.pane != nil {
+		return c.pane.owner.key
+	}
+	return c.table.Key(c.slot)
 }
 
 // segment is a run of accepted rows between two firings, with the cells that they go
@@ -49,8 +58,77 @@ func (s *segment) add(row uint32, c cell) {
 	s.count[m]++
 }
 
+// contents is what the operators of this package share: the functions of a step, the
+// segment that waits to be added, and the way from panes to result rows.
+type contents struct {
+	out     Output
+	fns     []function
+	width   int    // of a cell's fixed accumulators together
+	varying int    // number of functions whose accumulators vary in size
+	fresh   []byte // a cell's accumulators before the first record
+
+	seg     segment
+	refused int // row of the current batch that was set aside last, -1: none
+	counted int // row of the current batch that was counted last, -1: none
+	ledger  Ledger
+	emitter emitter
+}
+
+// function is a Function with its place in a cell and its working memory.
+type function struct {
+	Function
+	info  udf.Info
+	off   int // fixed: offset in the cell
+	part  int // varying: index into Cells.Parts
+	accs  udf.Accs
+	other udf.Accs
+	rows  udf.Rows
+	sel   []uint32 // rows without nulls, where some have one
+	group []uint32
+	back  []uint32 // place of each of sel in the segment
+	has   []bool   // varying: groups that got a record
+}
+
+// init lays out the accumulators of the functions in a cell.
+func (o *contents) init(fns []Function, key []stream.Field, out Output) error {
+	o.out = out
+	for _, f := range fns {
+		fn := function{Function: f, info: f.Agg.Info(), off: o.width, part: o.varying}
+		if fn.info.Width == 0 {
+			o.varying++
+		} else {
+			o.width += fn.info.Width
+			var one udf.Accs
+			if err := f.Agg.Create(&one, 1); err != nil {
+				return fmt.Errorf("aggregate %s: %w", f.Name, err)
+			}
+			o.fresh = append(o.fresh, one.Data...)
+		}
+		o.fns = append(o.fns, fn)
+	}
+	o.emitter.init(key, o.fns)
+	return nil
+}
+
+// start begins a batch.
+func (o *contents) start(b *stream.Batch) {
+	o.seg.start(b)
+	o.refused, o.counted = -1, -1
+}
+
+// close closes the functions.
+func (o *contents) close() error {
+	var first error
+	for _, f := range o.fns {
+		if err := f.Agg.Close(); err != nil && first == nil {
+			first = fmt.Errorf("aggregate %s: %w", f.Name, err)
+		}
+	}
+	return first
+}
+
 // flush folds the rows of the segment into their panes and empties it.
-func (o *Operator) flush() error {
+func (o *contents) flush() error {
 	if len(o.seg.rows) == 0 {
 		return nil
 	}
@@ -60,15 +138,16 @@ func (o *Operator) flush() error {
 }
 
 // fold adds a segment. Where user code fails it is cut at the place that failed, or
-// in half where that is unknown, until a call with one record alone fails: only that
+// in the middle where that is unknown, until a call with one record alone fails: only that
 // condemns a record, since what a broken instance did with the others is not known
 // (E8). Adding in pieces gives the same accumulators as adding at once.
-func (o *Operator) fold(s *segment) error {
+func (o *contents) fold(s *segment) error {
 	f, at, err := o.try(s)
 	if err != nil || f == nil {
 		return err
 	}
-	if len(s.rows) == 1 {
+	n := len(s.rows)
+	if s.rows[0] == s.rows[n-1] {
 		if f.Trap { // the instance may have been worn out: once more, on a fresh one
 			if f, _, err = o.try(s); err != nil || f == nil {
 				return err
@@ -76,19 +155,30 @@ func (o *Operator) fold(s *segment) error {
 		}
 		return o.condemn(s, f)
 	}
-	n := len(s.rows)
-	cuts := []int{0, n / 2, n}
-	if at >= 0 {
-		cuts = []int{0, at, at + 1, n}
+	if at < 0 {
+		at = n / 2
 	}
-	for i := range cuts[1:] {
-		if lo, hi := cuts[i], cuts[i+1]; lo < hi {
+	for _, cut := range s.cut(at) {
+		if lo, hi := cut[0], cut[1]; lo < hi {
 			if err := o.fold(s.slice(lo, hi)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// cut returns the parts before, of and behind the record at a place: a record may go
+// into several panes, and is taken or refused as a whole.
+func (s *segment) cut(at int) [3][2]int {
+	lo, hi := at, at+1
+	for lo > 0 && s.rows[lo-1] == s.rows[at] {
+		lo--
+	}
+	for hi < len(s.rows) && s.rows[hi] == s.rows[at] {
+		hi++
+	}
+	return [3][2]int{{0, lo}, {lo, hi}, {hi, len(s.rows)}}
 }
 
 // slice returns the rows lo to hi as a segment of their own.
@@ -103,7 +193,7 @@ func (s *segment) slice(lo, hi int) *segment {
 // try calls every function for the segment and, once all have succeeded, writes
 // accumulators, counts and ledger together. A failure changes nothing; at is the
 // place in the segment that failed, or -1.
-func (o *Operator) try(s *segment) (f *udf.Failure, at int, err error) {
+func (o *contents) try(s *segment) (f *udf.Failure, at int, err error) {
 	for i := range o.fns {
 		fn := &o.fns[i]
 		if err := fn.add(s); err != nil {
@@ -131,8 +221,13 @@ func (o *Operator) try(s *segment) (f *udf.Failure, at int, err error) {
 	for g, c := range s.cells {
 		c.table.Touch(c.slot, s.count[g])
 	}
-	o.ledger.Counted += int64(len(s.rows))
-	o.ledger.Open += int64(len(s.rows))
+	for _, r := range s.rows {
+		if int(r) != o.counted {
+			o.counted = int(r)
+			o.ledger.Counted++
+			o.ledger.Open++
+		}
+	}
 	return nil, 0, nil
 }
 
@@ -185,8 +280,8 @@ func (fn *function) anyNull(b *stream.Batch, row int) bool {
 }
 
 // condemn sets the one record of a segment aside.
-func (o *Operator) condemn(s *segment, f *udf.Failure) error {
+func (o *contents) condemn(s *segment, f *udf.Failure) error {
 	o.ledger.Failed++
 	o.refused = int(s.rows[0])
-	return o.out.Refused(s.batch, int(s.rows[0]), s.cells[0].of.window, f)
+	return o.out.Refused(s.batch, int(s.rows[0]), s.cells[0].window, f)
 }

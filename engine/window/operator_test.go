@@ -56,7 +56,7 @@ func TestScripts(t *testing.T) {
 type script struct {
 	t    *testing.T
 	size int
-	op   *Operator
+	op   *Aligned
 	out  recorder
 	b    *stream.Batch
 	wm   stream.Time
@@ -128,10 +128,10 @@ func (s *script) open(args map[string]string) {
 		DropNullKey: args["null_key"] == "drop", Functions: fns})
 }
 
-func (s *script) operator(cfg Config) *Operator {
+func (s *script) operator(cfg Config) *Aligned {
 	cfg.Key = []stream.Field{{Name: "k", Kind: stream.String}}
 	cfg.Groups = 4
-	op, err := New(cfg, &s.out)
+	op, err := NewAligned(cfg, &s.out)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,0 +1,182 @@
+package window
+
+import (
+	"fmt"
+
+	"tidemark/engine/state"
+	"tidemark/engine/stream"
+	"tidemark/internal/fault"
+)
+
+// Config is what a windowed step is made of.
+type Config struct {
+	Size, Offset stream.Time // of the tumbling windows
+	Lateness     stream.Time
+	Key          []stream.Field
+	DropNullKey  bool
+	Functions    []Function
+	Groups       int // number of key groups, max_parallelism
+}
+
+// Aligned runs tumbling event-time windows with the event-time trigger (S31, S54)
+// for the key groups of one subtask. One goroutine uses it: Process for each batch,
+// Close once.
+type Aligned struct {
+	contents
+	cfg     Config
+	wm      stream.Time
+	windows buckets
+}
+
+// NewAligned makes an operator with empty state at watermark MIN (S7).
+func NewAligned(cfg Config, out Output) (*Aligned, error) {
+	o := &Aligned{cfg: cfg, wm: stream.MinTime}
+	o.windows = buckets{lateness: cfg.Lateness, groups: cfg.Groups}
+	return o, o.init(cfg.Functions, cfg.Key, out)
+}
+
+// Watermark is the operator's event time.
+func (o *Aligned) Watermark() stream.Time { return o.wm }
+
+// Panes counts (key, window) pairs with state.
+func (o *Aligned) Panes() int64 { return o.windows.panes() }
+
+// Ledger returns the counters so far.
+func (o *Aligned) Ledger() Ledger { return o.ledger }
+
+// Clock does nothing: no timer of an aligned operator goes by the clock.
+func (o *Aligned) Clock(stream.Time) error { return nil }
+
+// Each calls f for every pane with contents.
+func (o *Aligned) Each(f func(key []byte, w stream.Window)) {
+	for _, b := range o.windows.open {
+		for _, t := range b.tables {
+			if t == nil {
+				continue
+			}
+			for slot, n := range t.Rows {
+				if n > 0 {
+					f(t.Key(slot), b.window)
+				}
+			}
+		}
+	}
+}
+
+// Close closes the functions.
+func (o *Aligned) Close() error { return o.close() }
+
+// Process takes a batch of this subtask's rows, routed by key, each with the
+// watermark that it is seen at, and then the batch's trailing watermark. It leaves
+// nothing pending: all that the batch causes has been handed to Output.
+func (o *Aligned) Process(b *stream.Batch) error {
+	o.start(b)
+	for i := range b.N {
+		if w := b.WM[i]; w > o.wm {
+			if err := o.advance(w); err != nil {
+				return err
+			}
+		}
+		if err := o.record(b, i); err != nil {
+			return err
+		}
+	}
+	if err := o.flush(); err != nil {
+		return err
+	}
+	if b.Trailing > o.wm {
+		return o.advance(b.Trailing)
+	}
+	return nil
+}
+
+// record judges one row and puts it into the segment (E1, E2).
+func (o *Aligned) record(b *stream.Batch, i int) error {
+	ts, key := b.Time[i], b.Key[i].Bytes(b.Blob)
+	if o.cfg.DropNullKey && stream.KeyHasNull(key, o.cfg.Key) {
+		o.ledger.Filtered++
+		return nil
+	}
+	if ts <= o.wm {
+		o.ledger.Behind++
+	}
+	start := stream.GridStart(ts, o.cfg.Offset, o.cfg.Size)
+	w := stream.Window{Start: start, End: start.Add(o.cfg.Size)}
+	if w.Cleanup(o.cfg.Lateness) <= o.wm { // S41; a tumbling window's record is late with it (S42)
+		o.ledger.Late++
+		return o.out.Late(b, i, w, o.wm)
+	}
+	buck := o.windows.find(w, o.wm)
+	table, slot := o.cellOf(buck, b.Hash[i], key)
+	if table.Full() {
+		return fault.As(fault.ErrQuota, fmt.Errorf("window %d..%d: the keys of one key group exceed 4 GiB; raise max_parallelism", w.Start, w.End))
+	}
+	o.seg.add(uint32(i), cell{table: table, slot: slot, window: w})
+	if w.MaxTimestamp() > o.wm {
+		return nil
+	}
+	// Late but within the allowed lateness: the pane fires at once, with this record
+	// and before the next (S43, S54).
+	if err := o.flush(); err != nil {
+		return err
+	}
+	if o.refused == i {
+		return nil
+	}
+	o.ledger.LateAccepted++
+	return o.fire([]cell{{table: table, slot: slot, window: w}})
+}
+
+// cellOf finds or makes the cell of a key in a window.
+func (o *Aligned) cellOf(b *bucket, hash uint64, key []byte) (*state.Cells, int) {
+	group := stream.KeyGroup(hash, o.cfg.Groups)
+	table := b.tables[group]
+	if table == nil {
+		table = state.NewCells(o.width, o.varying)
+		b.tables[group] = table
+	}
+	return table, table.Slot(hash, key, o.fresh)
+}
+
+// advance moves event time to w, which is above the current watermark: what is
+// pending is added first, then windows fire in order of their ends, then the state of
+// those past their lateness goes (S44, S68, S69).
+func (o *Aligned) advance(w stream.Time) error {
+	if w < o.windows.due() {
+		o.wm = w
+		return nil
+	}
+	if err := o.flush(); err != nil {
+		return err
+	}
+	o.wm = w
+	for buck := o.windows.nextToFire(w); buck != nil; buck = o.windows.nextToFire(w) {
+		if err := o.fireAll(buck); err != nil {
+			return err
+		}
+	}
+	for buck := o.windows.nextToClean(w); buck != nil; buck = o.windows.nextToClean(w) {
+		o.clean(buck)
+	}
+	return nil
+}
+
+// clean settles the ledger for a window whose state goes.
+func (o *Aligned) clean(buck *bucket) {
+	led := &o.ledger
+	for _, t := range buck.tables {
+		if t == nil {
+			continue
+		}
+		for slot, n := range t.Rows {
+			led.Open -= int64(n)
+			if t.Fired[slot] > 0 {
+				led.Fired += int64(n)
+			} else {
+				led.Unfired += int64(n)
+			}
+		}
+	}
+}
+
+var _ Operator = (*Aligned)(nil)

@@ -1,0 +1,455 @@
+package window
+
+import (
+	"tidemark/engine/state"
+	"tidemark/engine/stream"
+	"tidemark/engine/trigger"
+	"tidemark/internal/fault"
+)
+
+// GeneralConfig is what a step is made of that needs the general operator.
+type GeneralConfig struct {
+	Assigner Assigner
+	Trigger  trigger.Trigger
+	Lateness stream.Time
+	Evictor  *Evictor // contents are lists
+
+	Key         []stream.Field
+	DropNullKey bool
+	// Functions fold records into accumulators, or, where contents are lists, are run
+	// over the list at each firing.
+	Functions []Function
+	// Whole are functions of the list, and make contents lists; see Whole.
+	Whole []WholeFunction
+
+	GapCol   int // column of a record's own session gap in ms; -1: none
+	ValueCol int // column that a delta trigger compares; -1: none
+	// Eager lets a trigger see a record only once the functions have taken it: needed
+	// where a refused record is set aside and the trigger's state would count it (E8).
+	Eager bool
+	// Side tells the inputs of a join apart; nil: there is one input.
+	Side func(stream.SourceID) uint8
+}
+
+// General runs any assigner, trigger, evictor and function, one record at a time: the
+// rules of the specification as they stand. Adding to accumulators is still done for
+// many records at once, since nobody looks at them before something fires.
+type General struct {
+	contents
+	cfg  GeneralConfig
+	wm   stream.Time
+	now  stream.Time
+	keys map[string]*keyState
+	// timers by domain. They are one queue for the subtask, so that firings leave in
+	// order of time; a pane knows its own.
+	timers [2]timerQueue
+	table  *state.Cells
+	lists  bool
+	seq    uint64
+
+	context  trigger.Context // scratch
+	windows  []stream.Window
+	accepted []*pane
+}
+
+// NewGeneral makes an operator with empty state at watermark MIN (S7).
+func NewGeneral(cfg GeneralConfig, out Output) (*General, error) {
+	if cfg.Assigner.Merging() && !cfg.Trigger.Mergeable() {
+		return nil, fault.Userf("session windows need a trigger whose state can be merged (S65)")
+	}
+	if cfg.Lateness < 0 {
+		return nil, fault.Userf("allowed lateness must not be negative, is %d ms", cfg.Lateness)
+	}
+	o := &General{cfg: cfg, wm: stream.MinTime, keys: map[string]*keyState{}, lists: cfg.Evictor != nil || len(cfg.Whole) > 0}
+	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
+		return nil, err
+	}
+	for _, w := range cfg.Whole {
+		o.emitter.values = append(o.emitter.values, w.Fn.Outputs())
+	}
+	o.table = state.NewCells(o.width, o.varying)
+	return o, nil
+}
+
+// Watermark is the operator's event time.
+func (o *General) Watermark() stream.Time { return o.wm }
+
+// Ledger returns the counters so far.
+func (o *General) Ledger() Ledger { return o.ledger }
+
+// Panes counts (key, window) pairs with contents.
+func (o *General) Panes() int64 {
+	n := int64(0)
+	for _, k := range o.keys {
+		for _, p := range k.panes {
+			if p.filled() {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Each calls f for every pane with contents; for sessions for those in flight, with or
+// without (S50).
+func (o *General) Each(f func(key []byte, w stream.Window)) {
+	for _, k := range o.keys {
+		for _, p := range k.panes {
+			if o.cfg.Assigner.Merging() || p.filled() {
+				f(k.key, p.window)
+			}
+		}
+	}
+}
+
+// Close closes the functions.
+func (o *General) Close() error { return o.close() }
+
+// Process takes a batch, as that of Aligned does.
+func (o *General) Process(b *stream.Batch) error {
+	o.start(b)
+	for i := range b.N {
+		if w := b.WM[i]; w > o.wm {
+			if err := o.advance(w); err != nil {
+				return err
+			}
+		}
+		if err := o.record(b, i); err != nil {
+			return err
+		}
+	}
+	if err := o.flush(); err != nil {
+		return err
+	}
+	if b.Trailing > o.wm {
+		return o.advance(b.Trailing)
+	}
+	return nil
+}
+
+// Clock sets processing time and fires the timers that it has reached: between two
+// batches, never inside one (T5).
+func (o *General) Clock(now stream.Time) error {
+	o.now = max(o.now, now)
+	return o.expire(trigger.ProcessingTime, o.now)
+}
+
+// advance sets the watermark, which rises, and then fires what is due (S69).
+func (o *General) advance(w stream.Time) error {
+	o.wm = w
+	return o.expire(trigger.EventTime, w)
+}
+
+// expire calls the timers of a domain up to t in order of time, those included that
+// the calls themselves set (S67, S68).
+func (o *General) expire(d trigger.Domain, t stream.Time) error {
+	if !o.timers[d].due(t) {
+		return nil
+	}
+	if err := o.flush(); err != nil {
+		return err
+	}
+	for {
+		x, ok := o.timers[d].take(d, t)
+		if !ok {
+			return nil
+		}
+		if err := o.timer(x.pane, d, x.t); err != nil {
+			return err
+		}
+	}
+}
+
+// timer calls the trigger for a timer of a pane, and cleans up if this is the time.
+// Sessions that were merged away have no timers any more (S49).
+func (o *General) timer(p *pane, d trigger.Domain, t stream.Time) error {
+	if p.gone {
+		return nil
+	}
+	if err := o.carryOut(p, o.cfg.Trigger.Timer(p.context(), d, t)); err != nil {
+		return err
+	}
+	if cd, ct := p.cleanup(); d == cd && t == ct {
+		o.clean(p)
+	}
+	o.forget(p)
+	return nil
+}
+
+// carryOut fires and purges as a verdict says, in this order (S53).
+func (o *General) carryOut(p *pane, v trigger.Verdict) error {
+	if v&trigger.Fire != 0 && p.filled() {
+		if err := o.firePane(p); err != nil {
+			return err
+		}
+	}
+	if v&trigger.Purge != 0 {
+		p.purged = p.purged || p.filled()
+		o.empty(p)
+	}
+	return nil
+}
+
+// empty drops the contents of a pane and nothing else.
+func (o *General) empty(p *pane) {
+	p.elements = nil
+	if p.slot >= 0 {
+		o.table.Clear(p.slot, o.fresh)
+	}
+}
+
+// clean removes a pane's state at its cleanup time (S44). A timer that the trigger
+// leaves behind keeps the pane known, as an empty one.
+func (o *General) clean(p *pane) {
+	o.settle(p)
+	o.empty(p)
+	o.cfg.Trigger.Clear(p.context())
+	clear(p.state)
+	if p.slot >= 0 {
+		o.table.Free(p.slot)
+		p.slot = -1
+	}
+	p.user, p.ended, p.purged, p.replaces = nil, false, false, nil
+	if o.cfg.Assigner.Merging() {
+		p.owner.retire(p)
+		p.gone = true
+	}
+}
+
+// forget drops a pane and its key when nothing is left of them.
+func (o *General) forget(p *pane) {
+	k := p.owner
+	if !p.gone && !p.empty() {
+		return
+	}
+	if k.panes[p.window] == p {
+		delete(k.panes, p.window)
+	}
+	if len(k.panes) == 0 && k.user == nil && len(k.cohorts) == 0 {
+		delete(o.keys, string(k.key))
+	}
+}
+
+// record judges one row and gives it to its windows.
+func (o *General) record(b *stream.Batch, i int) error {
+	ts, key := b.Time[i], b.Key[i].Bytes(b.Blob)
+	if o.cfg.DropNullKey && stream.KeyHasNull(key, o.cfg.Key) {
+		o.ledger.Filtered++
+		return nil
+	}
+	event := o.cfg.Assigner.EventTime()
+	if event && ts <= o.wm && ts != stream.MinTime {
+		o.ledger.Behind++
+	}
+	gap := stream.Time(0)
+	if o.cfg.GapCol >= 0 {
+		gap = stream.Time(b.Cols[o.cfg.GapCol].Ints[i])
+	}
+	var err error
+	o.windows, err = o.cfg.Assigner.Assign(o.windows[:0], ts, o.now, gap)
+	if err != nil {
+		return fault.As(fault.ErrUser, err)
+	}
+	k := o.keys[string(key)]
+	if k == nil {
+		k = &keyState{key: append([]byte(nil), key...), hash: b.Hash[i], panes: map[stream.Window]*pane{}}
+		o.keys[string(k.key)] = k
+	}
+	o.accepted = o.accepted[:0]
+	refused := stream.Global
+	for _, w := range o.windows {
+		p, err := o.pane(k, w, b, i)
+		if err != nil {
+			return err
+		}
+		if p == nil {
+			if refused == stream.Global {
+				refused = w
+			}
+			continue
+		}
+		o.accepted = append(o.accepted, p)
+	}
+	if len(o.accepted) == 0 {
+		if len(k.panes) == 0 && k.user == nil {
+			delete(o.keys, string(k.key))
+		}
+		if o.refused == i {
+			return nil
+		}
+		if event && ts.Add(o.cfg.Lateness) <= o.wm { // S42
+			o.ledger.Late++
+			return o.out.Late(b, i, refused, o.wm)
+		}
+		o.ledger.NoWindow++
+		return nil
+	}
+	return o.take(b, i, k)
+}
+
+// pane returns the pane of a window that accepts the record, nil if it is late for it
+// (S41); sessions are merged first and judged then (S46).
+func (o *General) pane(k *keyState, w stream.Window, b *stream.Batch, i int) (*pane, error) {
+	if o.cfg.Assigner.Merging() {
+		return o.merge(k, w, b, i)
+	}
+	if o.late(w) {
+		return nil, nil
+	}
+	p := k.panes[w]
+	if p == nil {
+		p = o.newPane(k, w)
+		k.panes[w] = p
+	}
+	return p, nil
+}
+
+func (o *General) late(w stream.Window) bool {
+	return o.cfg.Assigner.EventTime() && w.Cleanup(o.cfg.Lateness) <= o.wm
+}
+
+func (o *General) newPane(k *keyState, w stream.Window) *pane {
+	return &pane{op: o, owner: k, window: w, slot: -1, state: make([]int64, o.cfg.Trigger.Words())}
+}
+
+// take adds the record to its panes, and then lets the trigger see it, pane by pane.
+func (o *General) take(b *stream.Batch, i int, k *keyState) error {
+	o.seq++
+	for _, p := range o.accepted {
+		if p.slot < 0 {
+			p.slot = o.table.Alloc(o.fresh) // holds the number of firings in any case
+		}
+		if !o.lists {
+			o.seg.add(uint32(i), p.cell())
+			continue
+		}
+		if p.elements == nil {
+			p.elements = &elements{}
+		}
+		side := uint8(0)
+		if o.cfg.Side != nil {
+			side = o.cfg.Side(b.Source)
+		}
+		p.elements.add(side, b, i, o.seq)
+	}
+	if o.lists {
+		o.ledger.Counted++
+		o.ledger.Open++
+	} else if o.cfg.Eager {
+		if err := o.flush(); err != nil {
+			return err
+		}
+		if o.refused == i {
+			for _, p := range o.accepted {
+				o.forget(p)
+			}
+			return nil
+		}
+	}
+	o.account(k)
+	e := trigger.Element{Time: b.Time[i]}
+	if o.cfg.ValueCol >= 0 {
+		e.Value = number(&b.Cols[o.cfg.ValueCol], i)
+	}
+	lateAccepted := false
+	for _, p := range o.accepted {
+		lateAccepted = lateAccepted || o.cfg.Assigner.EventTime() && p.window.MaxTimestamp() <= o.wm
+		v := o.cfg.Trigger.Element(p.context(), e)
+		if v != trigger.Continue {
+			if err := o.flush(); err != nil {
+				return err
+			}
+			if o.refused == i {
+				return nil
+			}
+			if err := o.carryOut(p, v); err != nil {
+				return err
+			}
+		}
+		if d, t := p.cleanup(); t != stream.MaxTime { // S44
+			p.SetTimer(d, t)
+		}
+	}
+	if lateAccepted {
+		o.ledger.LateAccepted++
+	}
+	return nil
+}
+
+// firePane emits the contents of a pane: one row of the functions' results.
+func (o *General) firePane(p *pane) error {
+	ended := p.kind() != 0 && p.window.MaxTimestamp() <= o.clock()
+	if !o.lists {
+		if err := o.fire([]cell{p.cell()}); err != nil {
+			return err
+		}
+	} else if err := o.fireList(p); err != nil {
+		return err
+	}
+	if ended {
+		p.ended = true
+	}
+	p.replaces = nil
+	for c, f := range p.owner.cohorts {
+		if c.first <= p.window.Start && p.window.Start <= c.last {
+			f.fired = true
+		}
+	}
+	return nil
+}
+
+// clock is the time that windows of the step end by.
+func (o *General) clock() stream.Time {
+	if o.cfg.Assigner.EventTime() {
+		return o.wm
+	}
+	return o.now
+}
+
+// account notes which windows hold the record, so that it is classed once.
+func (o *General) account(k *keyState) {
+	if len(o.accepted) == 1 && !o.overlapping() {
+		o.accepted[0].records++
+		return
+	}
+	if k.cohorts == nil {
+		k.cohorts = map[cohort]*fate{}
+	}
+	c := cohort{o.accepted[len(o.accepted)-1].window.Start, o.accepted[0].window.Start}
+	f := k.cohorts[c]
+	if f == nil {
+		f = &fate{}
+		k.cohorts[c] = f
+	}
+	f.records++
+	for _, p := range o.accepted {
+		f.fired = f.fired || p.slot >= 0 && o.table.Fired[p.slot] > 0
+	}
+}
+
+func (o *General) overlapping() bool {
+	g, ok := o.cfg.Assigner.(*grid)
+	return ok && g.slide < g.size
+}
+
+// settle closes the account of the records whose last window goes.
+func (o *General) settle(p *pane) {
+	class := func(n int64, fired bool) {
+		o.ledger.Open -= n
+		if fired {
+			o.ledger.Fired += n
+		} else {
+			o.ledger.Unfired += n
+		}
+	}
+	class(p.records, p.slot >= 0 && o.table.Fired[p.slot] > 0)
+	p.records = 0
+	for c, f := range p.owner.cohorts {
+		if c.last == p.window.Start {
+			class(f.records, f.fired)
+			delete(p.owner.cohorts, c)
+		}
+	}
+}
+
+var _ Operator = (*General)(nil)

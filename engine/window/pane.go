@@ -1,0 +1,102 @@
+package window
+
+import (
+	"slices"
+
+	"tidemark/engine/result"
+	"tidemark/engine/stream"
+	"tidemark/engine/trigger"
+)
+
+// keyState is all that the general operator keeps of one key.
+type keyState struct {
+	key   []byte
+	hash  uint64
+	panes map[stream.Window]*pane
+	// sessions are the windows in flight of a merging assigner, by start; none touch.
+	sessions []*pane
+	// cohorts account for records that several windows hold (overlapping windows only).
+	cohorts map[cohort]*fate
+	user    []byte // per-key state of a process function (S92)
+}
+
+// cohort is a set of windows that hold the same records: all those from one start to
+// another. Lateness takes away windows only from the front, so two starts name the set.
+type cohort struct{ first, last stream.Time }
+
+// fate is what became of a cohort's records.
+type fate struct {
+	records int64
+	fired   bool // one of the windows fired
+}
+
+// pane is one window of one key: its contents, its trigger's state, its timers. A pane
+// whose state was cleaned up lives on while a timer of its trigger is still set, since
+// that timer will be shown to the trigger as Flink does.
+type pane struct {
+	op     *General
+	owner  *keyState
+	window stream.Window
+
+	slot     int // cell of the accumulators, -1: none
+	elements *elements
+	records  int64 // accepted so far: the ledger's, not touched by a purge
+
+	ended    bool            // fired at or after its end
+	purged   bool            // contents are what came since a purge
+	replaces []stream.Window // windows that were merged into this one and had fired (M4)
+
+	state  []int64 // of the trigger
+	timers [2][]stream.Time
+	user   []byte // per-window state of a process function (S91)
+	gone   bool   // merged into another
+}
+
+// empty reports whether nothing is left that could be asked for.
+func (p *pane) empty() bool {
+	return p.slot < 0 && p.elements == nil && p.user == nil && len(p.timers[0]) == 0 && len(p.timers[1]) == 0 &&
+		!slices.ContainsFunc(p.state, func(w int64) bool { return w != 0 })
+}
+
+// filled reports whether the pane has contents (S70).
+func (p *pane) filled() bool {
+	return p.slot >= 0 && p.op.table.Rows[p.slot] > 0 || p.elements != nil && len(p.elements.refs) > 0
+}
+
+// cleanup is when the pane's state goes, and in which domain (S40, S44).
+func (p *pane) cleanup() (trigger.Domain, stream.Time) {
+	if p.op.cfg.Assigner.EventTime() {
+		return trigger.EventTime, p.window.Cleanup(p.op.cfg.Lateness)
+	}
+	return trigger.ProcessingTime, p.window.MaxTimestamp()
+}
+
+// kind says what a firing now is.
+func (p *pane) kind() result.Kind {
+	if p.window == stream.Global {
+		return result.NoKind
+	}
+	clock := p.op.now
+	if p.op.cfg.Assigner.EventTime() {
+		clock = p.op.wm
+	}
+	switch {
+	case p.window.MaxTimestamp() > clock:
+		return result.Early
+	case p.ended:
+		return result.Update
+	}
+	return result.OnTime
+}
+
+// context is what the trigger is shown.
+func (p *pane) context() *trigger.Context {
+	c := &p.op.context
+	*c = trigger.Context{Window: p.window, Watermark: p.op.wm, Now: p.op.now, State: p.state, Timers: p}
+	return c
+}
+
+// cell is the pane's accumulators as the shared parts see them; the pane has some.
+func (p *pane) cell() cell {
+	return cell{table: p.op.table, slot: p.slot, window: p.window, pane: p}
+}

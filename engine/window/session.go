@@ -1,0 +1,167 @@
+package window
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"tidemark/engine/stream"
+	"tidemark/engine/udf"
+)
+
+// merge puts a record's own window w among the sessions in flight of its key: they
+// become one where they overlap or touch (S45). It returns the pane of the session
+// that the record is in now, or nil if that is late (S46) or the record was set aside
+// because the functions could not merge.
+func (o *General) merge(k *keyState, w stream.Window, b *stream.Batch, i int) (*pane, error) {
+	lo := slices.IndexFunc(k.sessions, func(p *pane) bool { return p.window.End >= w.Start })
+	if lo < 0 {
+		lo = len(k.sessions)
+	}
+	hi := lo
+	result := w
+	for hi < len(k.sessions) && k.sessions[hi].window.Start <= w.End {
+		s := k.sessions[hi].window
+		result.Start, result.End = min(result.Start, s.Start), max(result.End, s.End)
+		hi++
+	}
+	touched := k.sessions[lo:hi]
+	if len(touched) == 1 && touched[0].window == result {
+		return touched[0], nil // inside an existing session: nothing merges (S48)
+	}
+	if len(touched) == 0 {
+		if o.late(w) {
+			return nil, nil
+		}
+		p := o.newPane(k, w)
+		k.panes[w] = p
+		k.sessions = slices.Insert(k.sessions, lo, p)
+		return p, nil
+	}
+	if err := o.flush(); err != nil { // what waits for the old panes
+		return nil, err
+	}
+	if d, t := (&pane{op: o, window: result}).cleanup(); t <= o.clock() {
+		return nil, fmt.Errorf("a merge of sessions would end at %d, which the clock of its domain (%d) has passed at %d", t, d, o.clock()) // S51
+	}
+	olds := slices.Clone(touched)
+	p := o.newPane(k, result)
+	if j := slices.IndexFunc(olds, func(q *pane) bool { return q.window == result }); j >= 0 {
+		p = olds[j] // one of them holds all the others: it stays
+	}
+	if f, err := o.mergeContents(p, olds); err != nil {
+		return nil, err
+	} else if f != nil {
+		o.ledger.Failed++
+		o.refused = i
+		return nil, o.out.Refused(b, i, result, f)
+	}
+	var states [][]int64
+	for _, q := range olds {
+		if q != p {
+			states = append(states, q.state)
+		}
+	}
+	o.cfg.Trigger.Merge(p.context(), states)
+	for _, q := range olds {
+		if q == p {
+			continue
+		}
+		o.cfg.Trigger.Clear(q.context())
+		d, t := q.cleanup()
+		q.DeleteTimer(d, t)
+		q.gone = true
+		delete(k.panes, q.window)
+	}
+	k.panes[result] = p
+	k.sessions = slices.Replace(k.sessions, lo, hi, p)
+	return p, nil
+}
+
+// mergeContents joins the contents of olds, which are in order of their starts, in p:
+// lists by arrival, accumulators by start of the window (S48). A failure of user code
+// changes nothing.
+func (o *General) mergeContents(p *pane, olds []*pane) (*udf.Failure, error) {
+	accs := make([][]byte, len(o.fns))
+	parts := make([][][]byte, o.varying)
+	rows, fired := uint64(0), uint32(0)
+	var lists []*elements
+	var filled []*pane
+	for _, q := range olds {
+		if q.slot >= 0 {
+			filled = append(filled, q)
+			rows += o.table.Rows[q.slot]
+			fired = max(fired, o.table.Fired[q.slot])
+		}
+		if q.elements != nil {
+			lists = append(lists, q.elements)
+		}
+	}
+	for i := range o.fns {
+		fn := &o.fns[i]
+		for _, q := range filled {
+			if fn.info.Width == 0 {
+				parts[fn.part] = append(parts[fn.part], o.table.Parts[fn.part][q.slot]...)
+				continue
+			}
+			acc := o.table.Acc(q.slot, fn.off, fn.info.Width)
+			if accs[i] == nil {
+				accs[i] = slices.Clone(acc)
+				continue
+			}
+			fn.accs.Reset(fn.info.Width)
+			fn.other.Reset(fn.info.Width)
+			fn.accs.Append(accs[i])
+			fn.other.Append(acc)
+			if err := fn.Agg.Merge(&fn.accs, &fn.other); err != nil {
+				var f *udf.Failure
+				if errors.As(err, &f) {
+					return &udf.Failure{Trap: f.Trap, Module: f.Module, Message: "merging sessions: " + f.Message}, nil
+				}
+				return nil, err
+			}
+			accs[i] = slices.Clone(fn.accs.At(0))
+		}
+	}
+	// All calls have succeeded: write.
+	for _, q := range olds {
+		if q == p {
+			continue
+		}
+		p.records += q.records
+		p.purged = p.purged || q.purged
+		p.replaces = append(p.replaces, q.replaces...)
+		if q.slot >= 0 {
+			if o.table.Fired[q.slot] > 0 {
+				p.replaces = append(p.replaces, q.window)
+			}
+			o.table.Free(q.slot)
+			q.slot = -1
+		}
+		q.elements = nil
+	}
+	if len(filled) > 0 {
+		if p.slot < 0 {
+			p.slot = o.table.Alloc(o.fresh)
+		}
+		for i := range o.fns {
+			if fn := &o.fns[i]; fn.info.Width > 0 {
+				o.table.SetAcc(p.slot, fn.off, accs[i])
+			} else {
+				o.table.SetParts(fn.part, p.slot, parts[fn.part])
+			}
+		}
+		o.table.Rows[p.slot], o.table.Fired[p.slot] = rows, fired
+	}
+	if len(lists) > 0 {
+		p.elements = mergeElements(lists)
+	}
+	return nil, nil
+}
+
+// retire takes a session out of flight.
+func (k *keyState) retire(p *pane) {
+	if i := slices.Index(k.sessions, p); i >= 0 {
+		k.sessions = slices.Delete(k.sessions, i, i+1)
+	}
+}

@@ -1,0 +1,344 @@
+package window
+
+import (
+	"cmp"
+	"container/heap"
+	"errors"
+	"slices"
+
+	"tidemark/engine/state"
+	"tidemark/engine/stream"
+	"tidemark/engine/trigger"
+	"tidemark/internal/fault"
+)
+
+// A snapshot is everything that makes a restore a no-op (S105): clocks, counters, and
+// for each key its panes with contents, trigger state, timers and user state.
+
+func (l *Ledger) fields() []*int64 {
+	return []*int64{&l.Filtered, &l.Failed, &l.Late, &l.NoWindow, &l.Counted, &l.Open, &l.Fired, &l.Unfired, &l.Behind, &l.LateAccepted}
+}
+
+func (l *Ledger) write(w *state.Writer) {
+	for _, f := range l.fields() {
+		w.I64(*f)
+	}
+}
+
+func (l *Ledger) read(r *state.Reader) {
+	for _, f := range l.fields() {
+		*f = r.I64()
+	}
+}
+
+func writeWindow(w *state.Writer, win stream.Window) {
+	w.I64(int64(win.Start))
+	w.I64(int64(win.End))
+}
+
+func readWindow(r *state.Reader) stream.Window {
+	return stream.Window{Start: stream.Time(r.I64()), End: stream.Time(r.I64())}
+}
+
+// writeCell writes the accumulators of a slot.
+func (o *contents) writeCell(w *state.Writer, t *state.Cells, slot int) {
+	w.Bytes(t.Acc(slot, 0, o.width))
+	w.U64(t.Rows[slot])
+	w.U32(t.Fired[slot])
+	for v := range t.Parts {
+		parts := t.Parts[v][slot]
+		w.Len(len(parts))
+		for _, p := range parts {
+			w.Bytes(p)
+		}
+	}
+}
+
+var errWidth = fault.As(fault.ErrCorrupt, errors.New("snapshot has accumulators of another size"))
+
+func (o *contents) readCell(r *state.Reader, t *state.Cells, slot int) {
+	acc := r.Bytes()
+	if len(acc) != o.width {
+		r.Fail(errWidth)
+		return
+	}
+	t.SetAcc(slot, 0, acc)
+	t.Rows[slot], t.Fired[slot] = r.U64(), r.U32()
+	for v := range t.Parts {
+		var parts [][]byte
+		for range r.Len() {
+			parts = append(parts, r.Bytes())
+		}
+		t.SetParts(v, slot, parts)
+	}
+}
+
+// Snapshot returns the state of the operator.
+func (o *Aligned) Snapshot() []byte {
+	var w state.Writer
+	w.I64(int64(o.wm))
+	o.ledger.write(&w)
+	w.Len(len(o.windows.open))
+	for _, b := range o.windows.open {
+		writeWindow(&w, b.window)
+		n := 0
+		for _, t := range b.tables {
+			if t != nil {
+				n += t.Len()
+			}
+		}
+		w.Len(n)
+		for _, t := range b.tables {
+			if t == nil {
+				continue
+			}
+			for slot := range t.Len() {
+				w.Bytes(t.Key(slot))
+				o.writeCell(&w, t, slot)
+			}
+		}
+	}
+	return w.Buf
+}
+
+// Restore takes a snapshot.
+func (o *Aligned) Restore(snapshot []byte) error {
+	r := state.NewReader(snapshot)
+	o.wm = stream.Time(r.I64())
+	o.ledger.read(r)
+	for range r.Len() {
+		b := o.windows.find(readWindow(r), o.wm)
+		for range r.Len() {
+			key := r.Bytes()
+			t, slot := o.cellOf(b, stream.KeyHash(key), key)
+			o.readCell(r, t, slot)
+		}
+	}
+	return r.Err()
+}
+
+// Snapshot returns the state of the operator.
+func (o *General) Snapshot() []byte {
+	var w state.Writer
+	w.I64(int64(o.wm))
+	w.I64(int64(o.now))
+	w.U64(o.seq)
+	o.ledger.write(&w)
+	w.Len(len(o.keys))
+	for _, k := range o.sortedKeys() {
+		o.writeKey(&w, k)
+	}
+	return w.Buf
+}
+
+func (o *General) sortedKeys() []*keyState {
+	keys := make([]*keyState, 0, len(o.keys))
+	for _, k := range o.keys {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b *keyState) int { return cmp.Compare(string(a.key), string(b.key)) })
+	return keys
+}
+
+func (o *General) writeKey(w *state.Writer, k *keyState) {
+	w.Bytes(k.key)
+	w.Bytes(k.user)
+	w.Len(len(k.cohorts))
+	for c, f := range k.cohorts {
+		w.I64(int64(c.first))
+		w.I64(int64(c.last))
+		w.I64(f.records)
+		w.Bool(f.fired)
+	}
+	panes := make([]*pane, 0, len(k.panes))
+	for _, p := range k.panes {
+		panes = append(panes, p)
+	}
+	slices.SortFunc(panes, func(a, b *pane) int {
+		return cmp.Or(cmp.Compare(a.window.Start, b.window.Start), cmp.Compare(a.window.End, b.window.End))
+	})
+	w.Len(len(panes))
+	for _, p := range panes {
+		o.writePane(w, p, slices.Contains(k.sessions, p))
+	}
+}
+
+func (o *General) writePane(w *state.Writer, p *pane, inFlight bool) {
+	writeWindow(w, p.window)
+	w.Bool(inFlight)
+	w.Bool(p.slot >= 0)
+	if p.slot >= 0 {
+		o.writeCell(w, o.table, p.slot)
+	}
+	w.Bool(p.elements != nil)
+	if p.elements != nil {
+		p.elements.write(w)
+	}
+	w.I64(p.records)
+	w.Bool(p.ended)
+	w.Bool(p.purged)
+	w.Len(len(p.replaces))
+	for _, win := range p.replaces {
+		writeWindow(w, win)
+	}
+	for _, s := range p.state {
+		w.I64(s)
+	}
+	for d := range p.timers {
+		w.Len(len(p.timers[d]))
+		for _, t := range p.timers[d] {
+			w.I64(int64(t))
+		}
+	}
+	w.Bytes(p.user)
+}
+
+// Restore takes a snapshot.
+func (o *General) Restore(snapshot []byte) error {
+	r := state.NewReader(snapshot)
+	o.wm, o.now, o.seq = stream.Time(r.I64()), stream.Time(r.I64()), r.U64()
+	o.ledger.read(r)
+	for range r.Len() {
+		o.readKey(r)
+	}
+	for d := range o.timers {
+		heap.Init(&o.timers[d])
+	}
+	return r.Err()
+}
+
+func (o *General) readKey(r *state.Reader) {
+	k := &keyState{key: r.Bytes(), user: r.Bytes(), panes: map[stream.Window]*pane{}}
+	k.hash = stream.KeyHash(k.key)
+	o.keys[string(k.key)] = k
+	if n := r.Len(); n > 0 {
+		k.cohorts = map[cohort]*fate{}
+		for range n {
+			c := cohort{stream.Time(r.I64()), stream.Time(r.I64())}
+			k.cohorts[c] = &fate{records: r.I64(), fired: r.Bool()}
+		}
+	}
+	for range r.Len() {
+		p := o.newPane(k, readWindow(r))
+		k.panes[p.window] = p
+		if r.Bool() {
+			k.sessions = append(k.sessions, p) // panes are written by start
+		}
+		o.readPane(r, p)
+	}
+}
+
+func (o *General) readPane(r *state.Reader, p *pane) {
+	if r.Bool() {
+		p.slot = o.table.Alloc(o.fresh)
+		o.readCell(r, o.table, p.slot)
+	}
+	if r.Bool() {
+		p.elements = readElements(r)
+	}
+	p.records, p.ended, p.purged = r.I64(), r.Bool(), r.Bool()
+	for range r.Len() {
+		p.replaces = append(p.replaces, readWindow(r))
+	}
+	for i := range p.state {
+		p.state[i] = r.I64()
+	}
+	for d := range p.timers {
+		for range r.Len() {
+			p.SetTimer(trigger.Domain(d), stream.Time(r.I64()))
+		}
+	}
+	p.user = r.Bytes()
+}
+
+// write writes the records that are still in the list, and no evicted ones.
+func (l *elements) write(w *state.Writer) {
+	if l.sides[0].N+l.sides[1].N > len(l.refs) {
+		l = mergeElements([]*elements{l})
+	}
+	w.Len(len(l.refs))
+	for _, e := range l.refs {
+		w.U8(e.side)
+		w.I64(int64(e.time))
+		w.U64(e.seq)
+	}
+	for s := range l.sides {
+		writeColumns(w, &l.sides[s])
+	}
+}
+
+func readElements(r *state.Reader) *elements {
+	l := &elements{}
+	rows := [2]uint32{}
+	for range r.Len() {
+		e := element{side: r.U8() & 1, time: stream.Time(r.I64()), seq: r.U64()}
+		e.row = rows[e.side]
+		rows[e.side]++
+		l.refs = append(l.refs, e)
+	}
+	for s := range l.sides {
+		readColumns(r, &l.sides[s])
+		if uint32(l.sides[s].N) != rows[s] {
+			r.Fail(fault.As(fault.ErrCorrupt, errors.New("snapshot has a list and its records in different numbers")))
+		}
+	}
+	return l
+}
+
+func writeColumns(w *state.Writer, c *stream.Columns) {
+	w.Len(len(c.Cols))
+	w.U32(uint32(c.N))
+	for n := range c.Cols {
+		col := &c.Cols[n]
+		w.U8(uint8(col.Kind))
+		for i := range c.N {
+			if w.Bool(!col.Null(i)); col.Null(i) {
+				continue
+			}
+			switch col.Kind {
+			case stream.Int64, stream.Timestamp:
+				w.I64(col.Ints[i])
+			case stream.Float64:
+				w.F64(col.Floats[i])
+			case stream.Bool:
+				w.Bool(col.Bools[i])
+			default:
+				w.Bytes(col.Strs[i].Bytes(c.Blob))
+			}
+		}
+	}
+}
+
+func readColumns(r *state.Reader, c *stream.Columns) {
+	n := r.Len()
+	rows := int(r.U32())
+	c.Cols = make([]stream.Column, n)
+	for n := range c.Cols {
+		col := &c.Cols[n]
+		col.Kind = stream.Kind(r.U8())
+		for range rows {
+			if r.Done() {
+				break
+			}
+			if !r.Bool() {
+				col.AppendNull()
+				continue
+			}
+			switch col.Kind {
+			case stream.Int64, stream.Timestamp:
+				col.AppendInt(r.I64())
+			case stream.Float64:
+				col.AppendFloat(r.F64())
+			case stream.Bool:
+				col.AppendBool(r.Bool())
+			default:
+				p := r.Bytes()
+				col.AppendStr(stream.Str{Off: uint32(len(c.Blob)), Len: uint32(len(p))})
+				c.Blob = append(c.Blob, p...)
+			}
+		}
+	}
+	if c.N = rows; n == 0 {
+		c.Cols, c.N = nil, 0
+	}
+}

@@ -1,0 +1,69 @@
+package window
+
+import (
+	"container/heap"
+	"slices"
+
+	"tidemark/engine/stream"
+	"tidemark/engine/trigger"
+)
+
+// timer is an entry of a queue: a time at which a pane wants to be called. Deleting a
+// timer only takes it off its pane's set; the entry is passed over when its turn comes.
+type timer struct {
+	t    stream.Time
+	pane *pane
+}
+
+// timerQueue holds the timers of one domain, earliest first.
+type timerQueue []timer
+
+func (q timerQueue) Len() int           { return len(q) }
+func (q timerQueue) Less(i, j int) bool { return q[i].t < q[j].t }
+func (q timerQueue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *timerQueue) Push(x any)        { *q = append(*q, x.(timer)) }
+func (q *timerQueue) Pop() any {
+	old := *q
+	n := len(old) - 1
+	x := old[n]
+	old[n] = timer{}
+	*q = old[:n]
+	return x
+}
+
+// due reports whether an entry at or before t is there; its timer may be deleted.
+func (q timerQueue) due(t stream.Time) bool { return len(q) > 0 && q[0].t <= t }
+
+// take removes and returns the earliest timer at or before t that is still set.
+func (q *timerQueue) take(d trigger.Domain, t stream.Time) (timer, bool) {
+	for q.due(t) {
+		x := heap.Pop(q).(timer)
+		if x.pane.unset(d, x.t) {
+			return x, true
+		}
+	}
+	return timer{}, false
+}
+
+// SetTimer and DeleteTimer are a pane's set of timers (trigger.Timers): registering
+// one twice is one timer (S67).
+func (p *pane) SetTimer(d trigger.Domain, t stream.Time) {
+	if slices.Contains(p.timers[d], t) {
+		return
+	}
+	p.timers[d] = append(p.timers[d], t)
+	heap.Push(&p.op.timers[d], timer{t, p})
+}
+
+func (p *pane) DeleteTimer(d trigger.Domain, t stream.Time) { p.unset(d, t) }
+
+func (p *pane) unset(d trigger.Domain, t stream.Time) bool {
+	i := slices.Index(p.timers[d], t)
+	if i < 0 {
+		return false
+	}
+	last := len(p.timers[d]) - 1
+	p.timers[d][i] = p.timers[d][last]
+	p.timers[d] = p.timers[d][:last]
+	return true
+}

@@ -1,0 +1,137 @@
+package window
+
+import (
+	"errors"
+	"fmt"
+
+	"tidemark/engine/result"
+	"tidemark/engine/stream"
+	"tidemark/engine/udf"
+)
+
+// Whole is a function of all records of a pane at once, such as a list of them. Its
+// contents are lists (P3).
+type Whole interface {
+	Outputs() []stream.Field
+	// Result appends one row to out for the records of a firing.
+	Result(r Records, out *stream.Columns) error
+}
+
+// WholeFunction is a Whole with its name in the result.
+type WholeFunction struct {
+	Name string
+	Fn   Whole
+}
+
+// Records is what a Whole sees: a pane at a firing. It is borrowed for the call.
+type Records struct {
+	Key       []byte
+	Window    stream.Window
+	Watermark stream.Time
+	Now       stream.Time
+	List      *elements
+	// KeyState and WindowState are the function's own state of the key and of the
+	// window; what it puts there is kept (S91, S92).
+	KeyState, WindowState *[]byte
+}
+
+// Len is the number of records.
+func (r *Records) Len() int { return len(r.List.refs) }
+
+// At returns record i in order of arrival: the input that it came from, and its place
+// in that input's columns.
+func (r *Records) At(i int) (side int, cols *stream.Columns, row int) {
+	e := r.List.refs[i]
+	return int(e.side), &r.List.sides[e.side], int(e.row)
+}
+
+// Time is the timestamp of record i.
+func (r *Records) Time(i int) stream.Time { return r.List.refs[i].time }
+
+// fireList evicts, runs the functions over the list, evicts again, and emits (S84,
+// S88). What was evicted is gone for good, also if the functions then fail.
+func (o *General) fireList(p *pane) error {
+	if err := o.evict(p, false); err != nil {
+		return err
+	}
+	r := &o.emitter.rows
+	r.Reset(o.emitter.key, o.emitter.values)
+	if f, err := o.results(p, r); err != nil {
+		return err
+	} else if f != nil {
+		return o.out.RefusedPane(p.owner.key, p.window, f)
+	}
+	blob, err := stream.DecodeKey(p.owner.key, r.Key.Cols, r.Key.Blob)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	r.Key.Blob, r.N = blob, 1
+	o.describe(r, p.cell())
+	o.table.Fire(p.slot)
+	if err := o.out.Rows(r); err != nil {
+		return err
+	}
+	return o.evict(p, true)
+}
+
+func (o *General) evict(p *pane, after bool) error {
+	if v := o.cfg.Evictor; v != nil && v.After == after {
+		gone, err := v.evict(p.elements)
+		if err != nil {
+			return err
+		}
+		p.elements = p.elements.keep(gone)
+	}
+	return nil
+}
+
+// results runs all functions over the list of a pane.
+func (o *General) results(p *pane, r *result.Rows) (*udf.Failure, error) {
+	b, sel := p.elements.rows(0)
+	for i := range o.fns {
+		fn := &o.fns[i]
+		if err := fn.once(b, sel, &r.Values[i]); err != nil {
+			var f *udf.Failure
+			if errors.As(err, &f) {
+				return f, nil
+			}
+			return nil, fmt.Errorf("aggregate %s: %w", fn.Name, err)
+		}
+		r.Values[i].N = 1
+	}
+	in := Records{Key: p.owner.key, Window: p.window, Watermark: o.wm, Now: o.now, List: p.elements, KeyState: &p.owner.user, WindowState: &p.user}
+	for i, w := range o.cfg.Whole {
+		out := &r.Values[len(o.fns)+i]
+		if err := w.Fn.Result(in, out); err != nil {
+			var f *udf.Failure
+			if errors.As(err, &f) {
+				return f, nil
+			}
+			return nil, fmt.Errorf("function %s: %w", w.Name, err)
+		}
+		out.N = 1
+	}
+	return nil, nil
+}
+
+// once folds records into a fresh accumulator and appends its result.
+func (fn *function) once(b *stream.Batch, sel []uint32, out *stream.Columns) error {
+	s := segment{batch: b, rows: sel, group: make([]uint32, len(sel)), cells: make([]cell, 1)}
+	fn.selectRows(&s)
+	if fn.info.Width > 0 || len(fn.rows.Sel) == 0 {
+		if err := fn.Agg.Create(&fn.accs, 1); err != nil {
+			return err
+		}
+	} else {
+		fn.accs.Reset(0)
+	}
+	if len(fn.rows.Sel) > 0 {
+		if err := fn.Agg.Add(&fn.accs, &fn.rows); err != nil {
+			return err
+		}
+	}
+	if err := fn.Agg.Result(&fn.accs, out); err != nil {
+		return err
+	}
+	return finite(fn, out)
+}
