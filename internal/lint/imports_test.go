@@ -64,7 +64,7 @@ var table = []struct{ pkg, may string }{
 	{"engine/window", "engine/stream engine/result engine/job engine/udf engine/trigger engine/watermark engine/state internal/env"},
 	{"engine/join", "engine/stream engine/job engine/udf engine/trigger engine/watermark engine/state"},
 	{"engine/wasm", "engine/stream engine/udf engine/job abi abi/guest abi/binary internal/env"},
-	{"engine/harness", "engine/... internal/env internal/sim"},
+	{"engine/harness", "engine/... internal/env internal/sim spec"},
 	{"engine", "engine/stream engine/job engine/udf engine/agg engine/trigger engine/explain engine/state engine/decode engine/result " +
 		"engine/timestamp engine/source engine/watermark engine/sink engine/exchange engine/checkpoint engine/commit " +
 		"engine/window engine/join internal/env"},
@@ -91,7 +91,7 @@ var table = []struct{ pkg, may string }{
 	{"host/client", "host/api"},
 	{"host", "engine abi abi/guest host/... internal/env"},
 
-	{"cmd/host", "engine/... host/... abi abi/binary abi/conformance abi/toolchain internal/env sdk"},
+	{"cmd/host", "engine/... host/... abi abi/binary abi/conformance abi/toolchain internal/env sdk spec"},
 
 	// Plug-ins stand on the SDK alone, and the SDK on nothing: it is copied into
 	// projects outside this repository.
