@@ -46,9 +46,11 @@ type Options struct {
 
 // Limits of the HTTP server. Reading a whole request has a limit of its own, since an
 // upload of 8 MiB over a slow line takes a while; answers have theirs in package api.
+// The server takes a connection that says nothing for so long as gone, also while it
+// is being answered: a request that waits for a job must stay below it.
 const (
 	readHeaderTimeout = 10 * time.Second
-	readTimeout       = time.Minute
+	readTimeout       = 2 * api.MaxWait
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 16 << 10 // a token and a few names
 )

@@ -62,7 +62,7 @@ func newJobSubmitCommand() *cobra.Command {
 		}
 		ctx, cancel := p.within(cmd.Context())
 		defer cancel()
-		j, err := c.Submit(ctx, *id, file)
+		j, err := c.Submit(ctx, *id, args[0], file)
 		if err != nil {
 			return err
 		}

@@ -57,9 +57,9 @@ type Version struct {
 }
 
 const (
-	// maxWait is the longest that a request waits for a job: proxies give up soon
+	// MaxWait is the longest that a request waits for a job: proxies give up soon
 	// after a minute.
-	maxWait = time.Minute
+	MaxWait = time.Minute
 	// writeTimeout bounds each piece of an answer, so that a client that does not
 	// read holds nothing for long.
 	writeTimeout = 30 * time.Second
@@ -129,7 +129,7 @@ func (s *server) serve(name string, open bool, do handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := s.Clock.Now()
 		rec := &recorder{ResponseWriter: w, status: http.StatusOK}
-		_ = http.NewResponseController(w).SetWriteDeadline(began.Add(maxWait + writeTimeout))
+		_ = http.NewResponseController(w).SetWriteDeadline(began.Add(MaxWait + writeTimeout))
 		id, err := s.whose(r, open)
 		if err == nil {
 			err = do(rec, r, id)
@@ -268,8 +268,8 @@ func wait(text string, preset time.Duration) (time.Duration, error) {
 		return preset, nil
 	}
 	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 || d > maxWait {
-		return 0, fault.Userf("wait: must be a duration from 0s to %v, is %q", maxWait, text)
+	if err != nil || d < 0 || d > MaxWait {
+		return 0, fault.Userf("wait: must be a duration from 0s to %v, is %q", MaxWait, text)
 	}
 	return d, nil
 }
@@ -396,7 +396,7 @@ func (s *server) stop(w http.ResponseWriter, r *http.Request, id tenant.ID) erro
 	if err != nil {
 		return err
 	}
-	d, err := wait(q["wait"], min(s.StopTimeout, maxWait))
+	d, err := wait(q["wait"], min(s.StopTimeout, MaxWait))
 	if err != nil {
 		return err
 	}

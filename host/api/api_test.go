@@ -103,7 +103,7 @@ func TestErrorsThereAndBack(t *testing.T) {
 		{"no token", fault.As(fault.ErrDenied, errors.New("no token")), 401, fault.ErrDenied, "no token"},
 		{"a quota", fault.Quotaf("too many"), 403, fault.ErrQuota, "too many"},
 		{"all problems of a job file, with their places", job.Problems{{File: "job.yaml", Line: 4, Column: 3, Text: "a"}, {File: "job.yaml", Line: 5, Column: 1, Text: "b"}},
-			400, fault.ErrUser, "job.yaml:4:3: a\njob.yaml:5:1: b"},
+			400, fault.ErrUser, "mine.yaml:4:3: a\nmine.yaml:5:1: b"},
 		{"all problems of a module", fault.As(fault.ErrUser, errors.Join(errors.New("a"), errors.New("b"))), 400, fault.ErrUser, "a\nb"},
 		{"too large", fault.As(errTooLarge, errors.New("9 bytes")), 413, fault.ErrUser, "9 bytes"},
 		{"a disk's trouble is for the log", fault.Externalf("/secret/path: no space"), 503, fault.ErrExternal, "the host could not do this; its log says why"},
@@ -118,13 +118,13 @@ func TestErrorsThereAndBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			back := ParseFailure(status, raw)
+			back := ParseFailure(status, raw, "mine.yaml")
 			if !errors.Is(back, c.class) || back.Error() != c.text {
 				t.Errorf("comes back as %q, want %q", back, c.text)
 			}
 		})
 	}
-	if err := ParseFailure(502, []byte("<html>")); !errors.Is(err, fault.ErrExternal) {
+	if err := ParseFailure(502, []byte("<html>"), ""); !errors.Is(err, fault.ErrExternal) {
 		t.Errorf("a proxy's page: %v", err)
 	}
 }

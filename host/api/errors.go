@@ -102,8 +102,9 @@ func explain(err error) (string, []Detail) {
 }
 
 // ParseFailure turns the body of an answer that is an error back into an error of its
-// class. Details stand on lines of their own.
-func ParseFailure(status int, body []byte) error {
+// class. Details stand on lines of their own; those with a place name the file that
+// was sent, as the client calls it.
+func ParseFailure(status int, body []byte, file string) error {
 	var f Failure
 	if err := json.Unmarshal(body, &f); err != nil || f.Error.Code == "" {
 		return fault.Externalf("the answer (status %d) is not from a Tidemark host", status)
@@ -112,7 +113,7 @@ func ParseFailure(status int, body []byte) error {
 	for _, d := range f.Error.Details {
 		line := d.Message
 		if d.Line > 0 {
-			line = fmt.Sprintf("job.yaml:%d:%d: %s", d.Line, d.Column, d.Message)
+			line = fmt.Sprintf("%s:%d:%d: %s", file, d.Line, d.Column, d.Message)
 		}
 		lines = append(lines, line)
 	}

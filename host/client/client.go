@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -44,21 +43,30 @@ func New(host, token string) (*Client, error) {
 	return &Client{base: strings.TrimSuffix(u.String(), "/"), token: token, http: &http.Client{CheckRedirect: stay}}, nil
 }
 
+// request is what is sent.
+type request struct {
+	method, path string
+	query        url.Values
+	contentType  string
+	body         []byte
+	file         string // what the body is called, for messages that name a place in it
+}
+
 // do sends a request and returns its answer if it is good.
-func (c *Client) do(ctx context.Context, method, path string, q url.Values, contentType string, body []byte) (*http.Response, error) {
-	target := c.base + path
-	if len(q) > 0 {
-		target += "?" + q.Encode()
+func (c *Client) do(ctx context.Context, q request) (*http.Response, error) {
+	target := c.base + q.path
+	if len(q.query) > 0 {
+		target += "?" + q.query.Encode()
 	}
-	r, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, q.method, target, bytes.NewReader(q.body))
 	if err != nil {
 		return nil, fault.As(fault.ErrUser, err)
 	}
 	if c.token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.token)
 	}
-	if contentType != "" {
-		r.Header.Set("Content-Type", contentType)
+	if q.contentType != "" {
+		r.Header.Set("Content-Type", q.contentType)
 	}
 	resp, err := c.http.Do(r)
 	if err != nil {
@@ -81,12 +89,12 @@ func (c *Client) do(ctx context.Context, method, path string, q url.Values, cont
 	if err != nil {
 		return nil, fault.Externalf("host %s: %w", c.base, err)
 	}
-	return nil, api.ParseFailure(resp.StatusCode, raw)
+	return nil, api.ParseFailure(resp.StatusCode, raw, q.file)
 }
 
 // call is do for an answer that is JSON, or empty if out is nil.
-func (c *Client) call(ctx context.Context, method, path string, q url.Values, contentType string, body []byte, out any) error {
-	resp, err := c.do(ctx, method, path, q, contentType, body)
+func (c *Client) call(ctx context.Context, q request, out any) error {
+	resp, err := c.do(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -98,36 +106,46 @@ func (c *Client) call(ctx context.Context, method, path string, q url.Values, co
 		err = json.Unmarshal(raw, out)
 	}
 	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		return fault.Externalf("host %s: %w", c.base, err)
 	}
 	return nil
 }
 
+// jobPath is where a job of the tenant is.
+func jobPath(id string) string { return "/v1/jobs/" + url.PathEscape(id) }
+
 // PushPlugin uploads a module.
 func (c *Client) PushPlugin(ctx context.Context, module []byte) (p api.Plugin, err error) {
-	return p, c.call(ctx, "POST", "/v1/plugins", nil, "application/wasm", module, &p)
+	err = c.call(ctx, request{method: "POST", path: "/v1/plugins", contentType: "application/wasm", body: module}, &p)
+	return p, err
 }
 
 // Plugins lists the tenant's modules.
 func (c *Client) Plugins(ctx context.Context) ([]api.Plugin, error) {
 	var out api.Plugins
-	return out.Plugins, c.call(ctx, "GET", "/v1/plugins", nil, "", nil, &out)
+	err := c.call(ctx, request{method: "GET", path: "/v1/plugins"}, &out)
+	return out.Plugins, err
 }
 
 // Submit starts a job. An empty id lets the host choose one; with an id, asking again
-// is safe.
-func (c *Client) Submit(ctx context.Context, id string, file []byte) (j api.Job, err error) {
+// is safe. name is what the file is called in messages.
+func (c *Client) Submit(ctx context.Context, id, name string, file []byte) (j api.Job, err error) {
 	q := url.Values{}
 	if id != "" {
 		q.Set("id", id)
 	}
-	return j, c.call(ctx, "POST", "/v1/jobs", q, "application/yaml", file, &j)
+	err = c.call(ctx, request{method: "POST", path: "/v1/jobs", query: q, contentType: "application/yaml", body: file, file: name}, &j)
+	return j, err
 }
 
 // Jobs lists the tenant's jobs, the newest first.
 func (c *Client) Jobs(ctx context.Context) ([]api.Job, error) {
 	var out api.Jobs
-	return out.Jobs, c.call(ctx, "GET", "/v1/jobs", nil, "", nil, &out)
+	err := c.call(ctx, request{method: "GET", path: "/v1/jobs"}, &out)
+	return out.Jobs, err
 }
 
 // Job returns a job; it waits for its end for at most the given time.
@@ -136,17 +154,19 @@ func (c *Client) Job(ctx context.Context, id string, wait time.Duration) (j api.
 	if wait > 0 {
 		q.Set("wait", wait.String())
 	}
-	return j, c.call(ctx, "GET", "/v1/jobs/"+url.PathEscape(id), q, "", nil, &j)
+	err = c.call(ctx, request{method: "GET", path: jobPath(id), query: q}, &j)
+	return j, err
 }
 
 // Stop asks a job to end and waits for that as the host is set up.
 func (c *Client) Stop(ctx context.Context, id string) (j api.Job, err error) {
-	return j, c.call(ctx, "POST", "/v1/jobs/"+url.PathEscape(id)+"/stop", nil, "", nil, &j)
+	err = c.call(ctx, request{method: "POST", path: jobPath(id) + "/stop"}, &j)
+	return j, err
 }
 
 // Delete forgets a job that has ended.
 func (c *Client) Delete(ctx context.Context, id string) error {
-	return c.call(ctx, "DELETE", "/v1/jobs/"+url.PathEscape(id), nil, "", nil, nil)
+	return c.call(ctx, request{method: "DELETE", path: jobPath(id)}, nil)
 }
 
 // Piece is a part of a job's output: whole lines. The caller closes it.
@@ -163,7 +183,7 @@ func (c *Client) Results(ctx context.Context, id, port, of string, from int64) (
 	if of != "" {
 		q.Set("of", of)
 	}
-	resp, err := c.do(ctx, "GET", "/v1/jobs/"+url.PathEscape(id)+"/results", q, "", nil)
+	resp, err := c.do(ctx, request{method: "GET", path: jobPath(id) + "/results", query: q})
 	if err != nil {
 		return Piece{}, err
 	}
@@ -172,12 +192,4 @@ func (c *Client) Results(ctx context.Context, id, port, of string, from int64) (
 		return Piece{}, errors.Join(fault.Externalf("host %s: %s: %w", c.base, api.HeaderNext, err), resp.Body.Close())
 	}
 	return Piece{resp.Body, next, resp.Header.Get(api.HeaderComplete) == "true"}, nil
-}
-
-// Version tells what the host is.
-func (c *Client) Version(ctx context.Context) (v api.Version, err error) {
-	if err := c.call(ctx, "GET", "/version", nil, "", nil, &v); err != nil {
-		return v, fmt.Errorf("version: %w", err)
-	}
-	return v, nil
 }
