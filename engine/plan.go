@@ -115,7 +115,8 @@ func (j *Job) planStep(ctx context.Context, st *job.Step) error {
 		// Batches of a step go back to the task that feeds it; with several, to the
 		// first: a pool is only a store of memory.
 		pool := senders[0].pool
-		inboxes[i] = exchange.NewInbox(len(senders), j.graph.Settings.QueueDepth, j.graph.Settings.BatchRows, j.graph.Settings.OrderReplay, pool)
+		inboxes[i] = exchange.NewInbox(exchange.Config{Inputs: make([]int, len(senders)), Ordered: j.graph.Settings.OrderReplay,
+			Depth: j.graph.Settings.QueueDepth, Rows: j.graph.Settings.BatchRows, Pool: pool})
 		t := &keyedTask{job: j, step: spec, inbox: inboxes[i], pool: pool}
 		if err := t.build(ctx); err != nil {
 			return fmt.Errorf("step %s: %w", st.ID, err)

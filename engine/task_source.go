@@ -374,14 +374,15 @@ func (t *sourceTask) probe(ctx context.Context, now stream.Time) error {
 	return t.discover(ctx)
 }
 
+// status tells the receivers that the source became idle or active.
 func (t *sourceTask) status(ctx context.Context, idle bool) error {
 	t.wasIdle = idle
-	for _, r := range t.routers {
-		if err := r.Idle(ctx, idle); err != nil {
-			return err
-		}
+	b := t.pool.Get(nil)
+	b.Trailing, b.Status = t.combined.Out(), stream.BecameActive
+	if idle {
+		b.Status = stream.BecameIdle
 	}
-	return nil
+	return t.send(ctx, b)
 }
 
 // discover starts reading splits that have appeared.

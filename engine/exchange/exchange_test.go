@@ -46,7 +46,7 @@ func TestOrderedReplayIsAFunctionOfTheRows(t *testing.T) {
 			pool := &Pool{}
 			inboxes := make([]*Inbox, receivers)
 			for i := range inboxes {
-				inboxes[i] = NewInbox(senders, depth, rows, true, pool)
+				inboxes[i] = NewInbox(Config{Inputs: make([]int, senders), Depth: depth, Rows: rows, Ordered: true, Pool: pool})
 			}
 			var wg sync.WaitGroup
 			sent := make([]int, receivers)
@@ -139,7 +139,7 @@ func TestOrderedReplayIsAFunctionOfTheRows(t *testing.T) {
 
 func TestByArrivalWatermarksGoThroughTheValve(t *testing.T) {
 	ctx := t.Context()
-	in := NewInbox(2, 4, 10, false, &Pool{})
+	in := NewInbox(Config{Inputs: []int{0, 0}, Depth: 4, Rows: 10, Pool: &Pool{}})
 	send := func(sender int, wm, trailing stream.Time) {
 		b := newBatch()
 		addRow(b, "a", 1, wm, stream.SplitID(sender))
@@ -164,7 +164,9 @@ func TestByArrivalWatermarksGoThroughTheValve(t *testing.T) {
 	expect(3, 4)
 	send(1, 4, 20)
 	expect(4, 10)
-	if err := in.Idle(ctx, 0, true); err != nil { // time moves without a row (S15)
+	idle := newBatch()
+	idle.Trailing, idle.Status = 10, stream.BecameIdle
+	if err := in.Send(ctx, 0, idle); err != nil { // time moves without a row (S15)
 		t.Fatal(err)
 	}
 	b, err := in.Next(ctx)
@@ -179,7 +181,7 @@ func TestByArrivalWatermarksGoThroughTheValve(t *testing.T) {
 }
 
 func TestAFullQueueSlowsItsSenderAndAStopFreesIt(t *testing.T) {
-	in := NewInbox(1, 1, 10, true, &Pool{})
+	in := NewInbox(Config{Inputs: []int{0}, Depth: 1, Rows: 10, Ordered: true, Pool: &Pool{}})
 	ctx, cancel := context.WithCancel(t.Context())
 	full := func() error {
 		b := newBatch()
@@ -205,7 +207,7 @@ func TestAFullQueueSlowsItsSenderAndAStopFreesIt(t *testing.T) {
 }
 
 func TestMailIsAnsweredBetweenBatchesAndAfterTheEnd(t *testing.T) {
-	in := NewInbox(1, 1, 10, true, &Pool{})
+	in := NewInbox(Config{Inputs: []int{0}, Depth: 1, Rows: 10, Ordered: true, Pool: &Pool{}})
 	answered := 0
 	in.Post(func() { answered++ })
 	in.Close(0)

@@ -11,8 +11,8 @@ import (
 	"context"
 	"sync"
 
+	"tidemark/engine/state"
 	"tidemark/engine/stream"
-	"tidemark/engine/watermark"
 )
 
 // place is where a sender stands in the order of an ordered replay: the watermark
@@ -28,56 +28,62 @@ func (p place) before(q place) bool {
 
 var endPlace = place{stream.MaxTime, stream.LastSplit}
 
-// element is what a queue holds: a batch, or a change of the sender's status.
-type element struct {
-	batch *stream.Batch // nil: the sender became idle or active
-	idle  bool
-}
-
 // queue is what one sender has sent and the receiver not yet taken.
 type queue struct {
-	elements []element
-	head     int           // rows already taken of the first batch
-	tail     place         // where the sender stands after all that is queued
-	closed   bool          // the sender has ended
-	space    chan struct{} // tells the sender that an element was taken
+	batches []*stream.Batch
+	head    int           // rows already taken of the first batch
+	tail    place         // where the sender stands after all that is queued
+	closed  bool          // the sender has ended
+	space   chan struct{} // tells the sender that a batch was taken
 }
 
 func (q *queue) place() place {
-	if len(q.elements) > 0 {
-		b := q.elements[0].batch
+	if len(q.batches) > 0 {
+		b := q.batches[0]
 		return place{b.WM[q.head], b.Split[q.head]}
 	}
 	return q.tail
 }
 
-// Inbox is the receiving end of a task. Senders call Send, Idle and Close, each from
+// Inbox is the receiving end of a task. Senders call Send and Close, each from
 // its own goroutine; the task calls Next; anyone may post mail.
 type Inbox struct {
 	*Mailbox
 	ordered bool
-	depth   int // elements a queue holds, at most
+	depth   int // batches a queue holds, at most
 	rows    int // rows of a merged batch, at most
 	pool    *Pool
 
-	mu     sync.Mutex
-	queues []queue
-	fifo   []int // senders in order of arrival of their elements; not in ordered replay
-	valve  *watermark.Valve
-	told   stream.Time // trailing watermark given to the task last, in ordered replay
+	mu      sync.Mutex
+	queues  []queue
+	fifo    []int // senders in order of arrival of their batches; not in ordered replay
+	combine combiner
+	told    stream.Time // trailing watermark given to the task last, in ordered replay
 }
 
-// NewInbox makes an inbox for a number of senders. pool gets back the batches that a
-// merge has emptied.
-func NewInbox(senders, depth, rows int, ordered bool, pool *Pool) *Inbox {
-	in := &Inbox{ordered: ordered, depth: depth, rows: rows, pool: pool, queues: make([]queue, senders), told: stream.MinTime, Mailbox: NewMailbox()}
+// Config is what an inbox is made of.
+type Config struct {
+	// Inputs has, for each sender, the number of the operator's input that it feeds.
+	// Senders of one input are parallel channels of it.
+	Inputs []int
+	// Separate tells inputs that have a watermark each, combined by the minimum (S20),
+	// as an interval join does; otherwise all senders are channels of one valve, as for
+	// a union or a window join (S14, S115).
+	Separate bool
+	Ordered  bool
+	Depth    int   // batches a queue holds, at most
+	Rows     int   // rows of a merged batch, at most
+	Pool     *Pool // gets back the batches that a merge has emptied
+}
+
+// NewInbox makes an inbox.
+func NewInbox(c Config) *Inbox {
+	in := &Inbox{ordered: c.Ordered, depth: c.Depth, rows: c.Rows, pool: c.Pool, queues: make([]queue, len(c.Inputs)), told: stream.MinTime, Mailbox: NewMailbox()}
 	for i := range in.queues {
 		in.queues[i].tail = place{stream.MinTime, 0}
 		in.queues[i].space = make(chan struct{}, 1)
 	}
-	if !ordered {
-		in.valve = watermark.NewValve(senders)
-	}
+	in.combine = newCombiner(c.Inputs, c.Separate)
 	return in
 }
 
@@ -95,24 +101,12 @@ func (in *Inbox) Send(ctx context.Context, sender int, b *stream.Batch) error {
 		in.Notify()
 		return nil
 	}
-	return in.put(ctx, sender, element{batch: b})
-}
-
-// Idle tells that the sender became idle or active again. Not in ordered replay,
-// where nobody is idle.
-func (in *Inbox) Idle(ctx context.Context, sender int, idle bool) error {
-	return in.put(ctx, sender, element{idle: idle})
-}
-
-func (in *Inbox) put(ctx context.Context, sender int, e element) error {
 	q := &in.queues[sender]
 	for {
 		in.mu.Lock()
-		if len(q.elements) < in.depth {
-			q.elements = append(q.elements, e)
-			if e.batch != nil {
-				q.tail = place{e.batch.Trailing, e.batch.Next}
-			}
+		if len(q.batches) < in.depth {
+			q.batches = append(q.batches, b)
+			q.tail = place{b.Trailing, b.Next}
 			if !in.ordered {
 				in.fifo = append(in.fifo, sender)
 			}
@@ -165,42 +159,34 @@ func (in *Inbox) Next(ctx context.Context) (*stream.Batch, error) {
 	}
 }
 
-// take removes the first element of a queue and lets its sender go on.
-func (in *Inbox) take(q *queue) element {
-	e := q.elements[0]
-	q.elements[0] = element{}
-	q.elements = q.elements[1:]
+// take removes the first batch of a queue and lets its sender go on.
+func (in *Inbox) take(q *queue) *stream.Batch {
+	b := q.batches[0]
+	q.batches[0] = nil
+	q.batches = q.batches[1:]
 	q.head = 0
 	select {
 	case q.space <- struct{}{}:
 	default:
 	}
-	return e
+	return b
 }
 
-// arrive takes the element that came first and passes its watermarks through the
-// valve.
+// arrive takes the batch that came first and combines its watermarks with those of the
+// other senders. One that changes nothing and has no rows is passed over.
 func (in *Inbox) arrive() (b *stream.Batch, end bool) {
 	for len(in.fifo) > 0 {
 		s := in.fifo[0]
 		in.fifo = in.fifo[1:]
-		e := in.take(&in.queues[s])
-		if e.batch == nil {
-			if c := in.valve.SetIdle(s, e.idle); !c.Advanced {
-				continue
-			}
-			b = in.pool.Get(nil) // time moved without a row
-			b.Trailing = in.valve.Out()
+		b := in.take(&in.queues[s])
+		for i, wm := range b.WM {
+			in.combine.watermark(s, wm)
+			b.WM[i] = in.combine.out()
+		}
+		if in.combine.tell(s, b) || b.N > 0 {
 			return b, false
 		}
-		b = e.batch
-		for i, wm := range b.WM {
-			in.valve.Watermark(s, wm)
-			b.WM[i] = in.valve.Out()
-		}
-		in.valve.Watermark(s, b.Trailing)
-		b.Trailing = in.valve.Out()
-		return b, false
+		in.pool.Put(b)
 	}
 	return nil, in.allClosed()
 }
@@ -208,14 +194,14 @@ func (in *Inbox) arrive() (b *stream.Batch, end bool) {
 // merge takes rows in order of their places as far as they are known to be next: up to
 // the place of a sender that has nothing queued.
 func (in *Inbox) merge() (b *stream.Batch, end bool) {
-	if len(in.queues) == 1 && len(in.queues[0].elements) > 0 { // nothing to merge: whole batches
-		b = in.take(&in.queues[0]).batch
+	if len(in.queues) == 1 && len(in.queues[0].batches) > 0 { // nothing to merge: whole batches
+		b = in.take(&in.queues[0])
 		return in.trailing(b, b.Trailing), false
 	}
 	for {
 		lo, second := in.lowest()
 		q := &in.queues[lo]
-		if len(q.elements) == 0 || b != nil && b.N == in.rows {
+		if len(q.batches) == 0 || b != nil && b.N == in.rows {
 			wm := q.place().wm
 			if b == nil && wm > in.told {
 				b = in.pool.Get(nil)
@@ -225,7 +211,7 @@ func (in *Inbox) merge() (b *stream.Batch, end bool) {
 			}
 			return in.trailing(b, wm), false
 		}
-		src := q.elements[0].batch
+		src := q.batches[0]
 		if b == nil {
 			b = in.pool.Get(src)
 		}
@@ -269,4 +255,26 @@ func (in *Inbox) allClosed() bool {
 		}
 	}
 	return true
+}
+
+// Snapshot writes what the inbox knows of its senders' time: part of the task's cut
+// (S105). No batch waits when it is called: a barrier has come from every sender.
+func (in *Inbox) Snapshot(w *state.Writer) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.combine.snapshot(w)
+}
+
+// Restore takes the state of a Snapshot, before anything is sent.
+func (in *Inbox) Restore(r *state.Reader) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.combine.restore(r)
+}
+
+// Waiting reports whether a batch can be taken without waiting for a sender.
+func (in *Inbox) Waiting() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.fifo) > 0
 }

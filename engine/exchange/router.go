@@ -31,7 +31,7 @@ func (r *Router) Send(ctx context.Context, b *stream.Batch) error {
 	}
 	for i := range r.parts {
 		p := r.pool.Get(b)
-		p.Trailing, p.Next = b.Trailing, b.Next
+		p.Trailing, p.Next, p.Status = b.Trailing, b.Next, b.Status
 		r.parts[i] = p
 	}
 	for i := range b.N {
@@ -50,21 +50,11 @@ func (r *Router) Send(ctx context.Context, b *stream.Batch) error {
 // Copy returns a copy of a batch, for a source that feeds several steps.
 func (r *Router) Copy(b *stream.Batch) *stream.Batch {
 	c := r.pool.Get(b)
-	c.Trailing, c.Next = b.Trailing, b.Next
+	c.Trailing, c.Next, c.Status = b.Trailing, b.Next, b.Status
 	for i := range b.N {
 		c.AppendRow(b, i)
 	}
 	return c
-}
-
-// Idle tells all receivers that the sender became idle or active.
-func (r *Router) Idle(ctx context.Context, idle bool) error {
-	for _, in := range r.to {
-		if err := in.Idle(ctx, r.sender, idle); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Close tells all receivers that the sender has ended.

@@ -23,6 +23,9 @@ type Batch struct {
 	// Trailing is the sender's watermark after the last row. A batch without rows
 	// carries just that.
 	Trailing Time
+	// Status is a change of the sender between idle and active. Only a batch without
+	// rows has one: going idle comes behind Trailing, coming back before it (S69).
+	Status Status
 	// Next is the split that the sender reads next, at Trailing: with it the place
 	// of the sender in the order of an ordered replay (T6).
 	Next SplitID
@@ -32,6 +35,15 @@ type Batch struct {
 	Key  []Str
 	Hash []uint64
 }
+
+// Status is a change between idle and active.
+type Status uint8
+
+const (
+	Same Status = iota
+	BecameIdle
+	BecameActive
+)
 
 // SourceID numbers the sources of a job, in the order of the job file.
 type SourceID uint16
@@ -49,7 +61,7 @@ func (b *Batch) Reset(kinds []Kind) {
 	b.Split, b.Pos, b.Raw = b.Split[:0], b.Pos[:0], b.Raw[:0]
 	b.Time, b.WM, b.High = b.Time[:0], b.WM[:0], b.High[:0]
 	b.Key, b.Hash = b.Key[:0], b.Hash[:0]
-	b.Trailing, b.Next = MinTime, 0
+	b.Trailing, b.Next, b.Status = MinTime, 0, Same
 }
 
 // AppendRow copies row i of src, blob pieces included, to the end of b, which

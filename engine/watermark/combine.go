@@ -11,12 +11,12 @@ type Change struct {
 }
 
 // Status is a change between idle and active.
-type Status uint8
+type Status = stream.Status
 
 const (
-	Same Status = iota
-	BecameIdle
-	BecameActive
+	Same         = stream.Same
+	BecameIdle   = stream.BecameIdle
+	BecameActive = stream.BecameActive
 )
 
 // input is one input of a combiner.

@@ -54,9 +54,9 @@ var table = []struct{ pkg, may string }{
 	{"engine/decode", "engine/stream engine/job engine/timestamp internal/env"},
 	{"engine/timestamp", "engine/stream engine/job internal/env"},
 	{"engine/source", "engine/stream engine/job internal/env"},
-	{"engine/watermark", "engine/stream engine/job engine/udf internal/env"},
+	{"engine/watermark", "engine/stream engine/job engine/udf engine/state internal/env"},
 	{"engine/sink", "engine/stream engine/job internal/env"},
-	{"engine/exchange", "engine/stream engine/job engine/watermark internal/env"},
+	{"engine/exchange", "engine/stream engine/job engine/watermark engine/state internal/env"},
 	{"engine/checkpoint", "engine/stream internal/env"},
 	{"engine/commit", "engine/stream internal/env"},
 	// Rows of all operators look the same: how they do is its own word.
