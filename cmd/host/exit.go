@@ -31,8 +31,14 @@ const exitCodes = `Exit codes:
   124  timed out
   130  interrupted`
 
-// errInterrupted: a person or the system asked the process to end.
-var errInterrupted = errors.New("interrupted")
+// errInterrupted: a person or the system asked the process to end. It is the cause of
+// the context that ends then, and counts as its cancellation.
+var errInterrupted error = interrupted{}
+
+type interrupted struct{}
+
+func (interrupted) Error() string        { return "interrupted" }
+func (interrupted) Is(target error) bool { return target == context.Canceled }
 
 // usageError is a command line that makes no sense.
 type usageError struct{ error }

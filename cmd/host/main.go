@@ -2,7 +2,7 @@
 // WebAssembly plug-ins: a job file on this machine, or many on a host.
 //
 // Results go to standard output and everything else to standard error. Exit codes
-// are in exit.go. One file a command; table.go, output.go and machine.go are what
+// are in exit.go, signals in interrupt.go. One file a command; table.go, output.go and machine.go are what
 // they share.
 package main
 
@@ -12,9 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -74,7 +72,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string, stderr io.
 	if err != nil && !started {
 		err = usageError{err}
 	}
-	if err != nil && errors.Is(context.Cause(ctx), errInterrupted) && errors.Is(err, context.Canceled) {
+	if err != nil && context.Cause(ctx) == errInterrupted && errors.Is(err, context.Canceled) && !errors.Is(err, errInterrupted) {
 		err = errInterrupted
 	}
 	var quiet *quietError
@@ -92,35 +90,6 @@ func tell(w io.Writer, err error) {
 		return
 	}
 	fmt.Fprintf(w, "tidemark: %s\n", text)
-}
-
-// interruptible returns a context that ends at the first Ctrl-C (or SIGTERM), with
-// errInterrupted as its cause. The second one ends the process at once: a plug-in
-// that does not return cannot be waited for.
-func interruptible(parent context.Context, stderr io.Writer) (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(parent)
-	signals := make(chan os.Signal, 2) // one that stops, one that ends
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	done := make(chan struct{})
-	go func() { // ends with stop
-		for first := true; ; first = false {
-			select {
-			case <-signals:
-			case <-done:
-				return
-			}
-			if !first {
-				os.Exit(exitInterrupted)
-			}
-			fmt.Fprintln(stderr, "tidemark: stopping; Ctrl-C again ends at once")
-			cancel(errInterrupted)
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(signals)
-		close(done)
-		cancel(nil)
-	}
 }
 
 // exactly is for commands with fixed arguments; usage names them.

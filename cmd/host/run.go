@@ -56,6 +56,9 @@ func runJob(ctx context.Context, file string, o runOptions, stdin io.Reader, std
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
+	if len(j.Graph.Plugins) > 0 && !supervised() {
+		return supervise(ctx)
+	}
 	if o.complete {
 		for i := range j.Graph.Sources {
 			if s := &j.Graph.Sources[i]; !s.Bounded() {
@@ -82,7 +85,7 @@ func runJob(ctx context.Context, file string, o runOptions, stdin io.Reader, std
 	if !up.Load() { // nothing ran: the files are wrong, or a plug-in did not start
 		return err
 	}
-	interrupted := errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), errInterrupted)
+	interrupted := errors.Is(err, context.Canceled) && context.Cause(ctx) == errInterrupted
 	if o.form != asTable {
 		err = errors.Join(err, o.form.emit(stderr, report))
 	} else {
