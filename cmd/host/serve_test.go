@@ -1,0 +1,360 @@
+package main_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tidemark/internal/wasmtest"
+)
+
+// sumJob counts and, by a plug-in, sums in windows of 5 s; it serves a run and a host.
+// The fifth record comes too late and the sixth is bad.
+const sumJob = `version: 1
+job: sums
+plugins:
+  sum: {file: sum.wasm, ref: sum@1}
+sources:
+  in:
+    file: {path: in.jsonl}
+    format: json
+    schema: {k: string, v: int64}
+    time: {field: ts, unit: ms}
+    watermark: {out_of_orderness: 0s}
+steps:
+  s:
+    from: in
+    key: [k]
+    window: {tumbling: 5s}
+    aggregates: {n: {function: count}, total: {plugin: sum, columns: {value: v}}}
+sinks:
+  out: {from: s, file: {path: out/results.jsonl}}
+`
+
+const sumInput = `{"ts":1000,"k":"a","v":1}
+{"ts":2000,"k":"b","v":20}
+{"ts":3000,"k":"a","v":300}
+{"ts":9000,"k":"a","v":4000}
+{"ts":4000,"k":"b","v":50000}
+{"ts":9500,"k":"b","v":"six"}
+`
+
+// server is a host in a process of its own.
+type server struct {
+	*exec.Cmd
+	address string
+	log     chan string // all of it, when the process has closed it
+}
+
+// serve starts a host on dir/data that reads inputs from dir.
+func serve(t *testing.T, dir string, env ...string) *server {
+	t.Helper()
+	s := &server{Cmd: command(t, dir, "serve", "--data", "data", "--inputs", ".", "--listen", "127.0.0.1:0"), log: make(chan string, 1)}
+	s.Env = append(s.Env, env...)
+	pipe, err := s.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Process.Kill() })
+	out := bufio.NewReader(pipe)
+	listening := regexp.MustCompile(`msg=listening address=(\S+)`)
+	var seen strings.Builder
+	for s.address == "" {
+		line, err := out.ReadString('\n')
+		seen.WriteString(line)
+		if err != nil {
+			t.Fatalf("the host does not listen: %v\n%s", err, seen.String())
+		}
+		if m := listening.FindStringSubmatch(line); m != nil {
+			s.address = m[1]
+		}
+	}
+	go func() { // ends with the process
+		rest, _ := io.ReadAll(out)
+		s.log <- seen.String() + string(rest)
+	}()
+	return s
+}
+
+// end sends a signal and returns the exit code and the log.
+func (s *server) end(t *testing.T, signals ...os.Signal) (int, string) {
+	t.Helper()
+	for _, sig := range signals {
+		if err := s.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log := <-s.log
+	_ = s.Wait() // the exit code tells
+	return s.ProcessState.ExitCode(), log
+}
+
+// as runs a client's command for the owner of a token.
+func (s *server) as(t *testing.T, dir, token string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	return tidemark(t, dir, "", append(args, "--host", s.address, "--token", token)...)
+}
+
+// ask sends a request as it stands.
+func (s *server) ask(t *testing.T, method, path, token, body string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.address+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := io.ReadAll(resp.Body)
+	if cerr := resp.Body.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(raw)
+}
+
+// must fails the test unless a command ended with the code and said the text.
+func must(t *testing.T, what string, code, wantCode int, text, want string) {
+	t.Helper()
+	if code != wantCode || !strings.Contains(text, want) {
+		t.Errorf("%s: exit code %d, want %d, with %q in:\n%s", what, code, wantCode, want, text)
+	}
+}
+
+// tenantIn makes a tenant with a token, on the host's directory.
+func tenantIn(t *testing.T, dir, name string) string {
+	t.Helper()
+	_, errs, code := tidemark(t, dir, "", "tenant", "create", name, "--data", "data")
+	must(t, "tenant create", code, 0, errs, "tenant "+name+" made")
+	token, errs, code := tidemark(t, dir, "", "token", "create", name, "--data", "data")
+	must(t, "token create", code, 0, errs, "")
+	return strings.TrimSpace(token)
+}
+
+func sorted(text string) []string {
+	out := lines(text)
+	slices.Sort(out)
+	return out
+}
+
+// A host and two tenants, from an empty directory to a restart, over HTTP.
+func TestServe(t *testing.T) {
+	t.Parallel()
+	guest := string(wasmtest.Guest(t, "sum"))
+	dir := workspace(t, map[string]string{"job.yaml": sumJob, "in.jsonl": sumInput, "sum.wasm": guest, "text.wasm": "#!/bin/sh\n",
+		"follow.yaml": strings.Replace(sumJob, "path: in.jsonl", "path: in.jsonl, follow: true", 1)})
+	a, b := tenantIn(t, dir, "a"), tenantIn(t, dir, "b")
+	_, errs, code := tidemark(t, dir, "", "tenant", "create", "a", "--data", "data")
+	must(t, "a tenant that there is", code, 4, errs, "tenant a exists")
+	_, errs, code = tidemark(t, dir, "", "token", "create", "c", "--data", "data")
+	must(t, "a token for nobody", code, 3, errs, "no tenant c")
+	_, errs, code = tidemark(t, dir, "", "serve")
+	must(t, "a host without a place", code, 2, errs, "data must be set")
+
+	h := serve(t, dir)
+	_, errs, code = tidemark(t, dir, "", "serve", "--data", "data", "--listen", "127.0.0.1:0")
+	must(t, "a second host on the same data", code, 4, errs, "another host is running on it")
+
+	t.Run("a file that is no plug-in is refused with reasons", func(t *testing.T) {
+		_, errs, code := h.as(t, dir, a, "plugin", "push", "text.wasm")
+		must(t, "push", code, 2, errs, "script")
+		status, body := h.ask(t, "POST", "/v1/plugins", a, "\x00asm\x01\x00\x00\x00")
+		if status != 400 || strings.Count(body, `{"message":`) < 3 || !strings.Contains(body, "tidemark plugin build") {
+			t.Errorf("an empty module: status %d, %s", status, body)
+		}
+	})
+	t.Run("a plug-in is uploaded once", func(t *testing.T) {
+		out, errs, code := h.as(t, dir, a, "plugin", "push", "sum.wasm")
+		must(t, "push", code, 0, out+errs, "sum@1")
+		if status, body := h.ask(t, "POST", "/v1/plugins", a, guest); status != 200 {
+			t.Errorf("the same again: status %d, %s", status, body)
+		}
+		other := string(wasmtest.Guest(t, "sum", `"negative value"`, `"negative VALUE"`))
+		if status, body := h.ask(t, "POST", "/v1/plugins", a, other); status != 409 || !strings.Contains(body, "new version") {
+			t.Errorf("other bytes under the same name: status %d, %s", status, body)
+		}
+	})
+	t.Run("all problems of a job file are told, with their places", func(t *testing.T) {
+		status, body := h.ask(t, "POST", "/v1/jobs", a, strings.NewReplacer("unit: ms", "unit: msec", "function: count", "function: cuont").Replace(sumJob))
+		var f struct {
+			Error struct {
+				Code    string
+				Details []struct {
+					Line, Column int
+					Message      string
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(body), &f); err != nil {
+			t.Fatal(err)
+		}
+		if status != 400 || f.Error.Code != "invalid" || len(f.Error.Details) != 2 || f.Error.Details[0].Line != 10 || f.Error.Details[1].Line != 17 {
+			t.Errorf("status %d, %s", status, body)
+		}
+	})
+	t.Run("another tenant has no such plug-in", func(t *testing.T) {
+		_, errs, code := h.as(t, dir, b, "job", "submit", "job.yaml")
+		must(t, "submit", code, 2, errs, "no plug-in sum@1; none has been uploaded yet")
+	})
+
+	_, errs, code = tidemark(t, dir, "", "run", "job.yaml")
+	must(t, "run", code, 0, errs, "")
+	wanted := func(t *testing.T, name string) []string {
+		t.Helper()
+		raw, err := os.ReadFile(filepath.Join(dir, "out", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(raw) == 0 {
+			t.Fatalf("the run wrote nothing to %s, so there is nothing to compare", name)
+		}
+		return sorted(string(raw))
+	}
+	results := func(t *testing.T, h *server) {
+		t.Helper()
+		for port, name := range map[string]string{"results": "results.jsonl", "late": "s.late.jsonl", "bad": "in.bad.jsonl"} {
+			out, errs, code := h.as(t, dir, a, "job", "results", "one", "--port", port)
+			must(t, port, code, 0, errs, "")
+			if got, want := sorted(out), wanted(t, name); !slices.Equal(got, want) {
+				t.Errorf("%s of the host:\n%s\nof the run:\n%s", port, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		}
+	}
+	t.Run("a job gives the rows of a run", func(t *testing.T) {
+		out, errs, code := h.as(t, dir, a, "job", "submit", "job.yaml", "--id", "one", "--wait", "-o", "json")
+		must(t, "submit", code, 0, out+errs, `"state":"finished"`)
+		for _, want := range []string{`"read":6,"bad":1,"quarantined":0,"passed":5`, `"id":"in.jsonl","read":6,"watermark":"end","high":"1970-01-01T00:00:09.000Z"`, `"late":1`, `"counted":4`} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s is not in %s", want, out)
+			}
+		}
+		results(t, h)
+		if status, body := h.ask(t, "POST", "/v1/jobs?id=one", a, sumJob); status != 200 {
+			t.Errorf("asked again: status %d, %s", status, body)
+		}
+		out, errs, code = h.as(t, dir, a, "job", "get", "one")
+		must(t, "get", code, 0, out+errs, "read 6 = bad 1 + quarantined 0 + passed on 5")
+		out, errs, code = h.as(t, dir, a, "job", "list")
+		must(t, "list", code, 0, out+errs, "one  sums  finished")
+	})
+	t.Run("what is another's is unknown", func(t *testing.T) {
+		for _, args := range [][]string{{"get", "one"}, {"results", "one"}, {"stop", "one"}, {"delete", "one"}} {
+			out, errs, code := h.as(t, dir, b, append([]string{"job"}, args...)...)
+			must(t, args[0], code, 3, errs, "no job one")
+			if out != "" {
+				t.Errorf("%s says %s", args[0], out)
+			}
+		}
+		if status, body := h.ask(t, "GET", "/v1/jobs", b, ""); status != 200 || body != "{\"jobs\":[]}\n" {
+			t.Errorf("list: status %d, %s", status, body)
+		}
+	})
+	t.Run("no token, or a wrong one, opens nothing", func(t *testing.T) {
+		for _, token := range []string{"", "rubbish", a[:len(a)-1] + "~"} {
+			if status, body := h.ask(t, "GET", "/v1/jobs/one", token, ""); status != 401 || !strings.Contains(body, `"code":"denied"`) {
+				t.Errorf("token %q: status %d, %s", token, status, body)
+			}
+		}
+		_, errs, code := h.as(t, dir, "rubbish", "job", "list")
+		must(t, "list", code, 5, errs, "the token is not valid")
+		_, errs, code = tidemark(t, dir, "", "job", "list", "--host", h.address)
+		must(t, "list", code, 5, errs, "no token")
+	})
+	t.Run("a job that follows its input is stopped and deleted", func(t *testing.T) {
+		_, errs, code := h.as(t, dir, a, "job", "submit", "follow.yaml", "--id", "endless")
+		must(t, "submit", code, 0, errs, "")
+		_, errs, code = h.as(t, dir, a, "job", "get", "endless", "--wait", "--timeout", "50ms")
+		must(t, "waiting for what does not end", code, 124, errs, "")
+		_, errs, code = h.as(t, dir, a, "job", "delete", "endless")
+		must(t, "deleting a live job", code, 4, errs, "stop it first")
+		out, errs, code := h.as(t, dir, a, "job", "stop", "endless")
+		must(t, "stop", code, 0, out+errs, "stopped")
+		out, errs, code = h.as(t, dir, a, "job", "results", "endless")
+		must(t, "results", code, 0, errs, "not complete")
+		if out != "" {
+			t.Errorf("a stop has fired: %s", out)
+		}
+		_, errs, code = h.as(t, dir, a, "job", "delete", "endless")
+		must(t, "delete", code, 0, errs, "")
+		_, errs, code = h.as(t, dir, a, "job", "get", "endless")
+		must(t, "after that", code, 3, errs, "no job endless")
+	})
+	t.Run("health, metrics and the description are open", func(t *testing.T) {
+		for path, want := range map[string]string{
+			"/healthz": "ok", "/readyz": "ready", "/version": `"abi":1`, "/openapi.yaml": "/v1/jobs/{id}/results:",
+			"/metrics": `tidemark_step_records_total{job="one",operator="s",reason="late",tenant="a"} 1`,
+		} {
+			if status, body := h.ask(t, "GET", path, "", ""); status != 200 || !strings.Contains(body, want) {
+				t.Errorf("%s: status %d, %q is not in %s", path, status, want, body)
+			}
+		}
+	})
+
+	// A crash, while a job runs; then an orderly end.
+	_, errs, code = h.as(t, dir, a, "job", "submit", "follow.yaml", "--id", "cut")
+	must(t, "submit", code, 0, errs, "")
+	h.end(t, syscall.SIGKILL)
+	h = serve(t, dir)
+	t.Run("a restart keeps jobs, results and tokens", func(t *testing.T) {
+		results(t, h)
+		out, errs, code := h.as(t, dir, a, "job", "get", "cut")
+		must(t, "get", code, 0, out+errs, "interrupted")
+		out, errs, code = h.as(t, dir, a, "job", "submit", "job.yaml", "--id", "two", "--wait")
+		must(t, "submit", code, 0, out+errs, "finished")
+	})
+	if code, log := h.end(t, syscall.SIGTERM); code != 0 || !strings.Contains(log, "marked interrupted") {
+		t.Errorf("exit code %d, log:\n%s", code, log)
+	}
+	_, errs, code = h.as(t, dir, a, "job", "list")
+	must(t, "a host that is not there", code, 1, errs, "refused")
+}
+
+// Until there is fuel, nothing can end such a call; the host says so instead of
+// claiming that the job has ended. The collector is off, since it would wait for the
+// call, and everything with it (docs/serve.md).
+func TestServeWithAPlugInThatDoesNotReturn(t *testing.T) {
+	t.Parallel()
+	begins := "func tm_aggregate_add f:i32 -> i32 | i:i32 n:i32 data:i32 group:i32 acc:i32 a:i32 v:i64\n"
+	guest := wasmtest.Guest(t, "sum", begins, begins+"  loop br 0 end\n")
+	dir := workspace(t, map[string]string{"job.yaml": sumJob, "in.jsonl": sumInput, "sum.wasm": string(guest)})
+	a := tenantIn(t, dir, "a")
+	env := []string{"GOGC=off", "TIDEMARK_STOP_TIMEOUT=50ms", "TIDEMARK_SHUTDOWN_TIMEOUT=50ms"}
+	h := serve(t, dir, env...)
+	out, errs, code := h.as(t, dir, a, "plugin", "push", "sum.wasm")
+	must(t, "push", code, 0, out+errs, "sum@1")
+	_, errs, code = h.as(t, dir, a, "job", "submit", "job.yaml", "--id", "one")
+	must(t, "submit", code, 0, errs, "")
+	for out = ""; code == 0 && !strings.Contains(out, "it does not answer: a plug-in call does not return"); { // until the call has begun
+		out, errs, code = h.as(t, dir, a, "job", "get", "one")
+	}
+	must(t, "get", code, 0, out+errs, "state")
+	out, errs, code = h.as(t, dir, a, "job", "stop", "one")
+	must(t, "stop", code, 0, out+errs, "stopping (it does not answer")
+	if code, log := h.end(t, syscall.SIGTERM); code != 1 || !strings.Contains(log, "job one of a has not ended") {
+		t.Errorf("exit code %d, log:\n%s", code, log)
+	}
+	h = serve(t, dir, env...)
+	out, errs, code = h.as(t, dir, a, "job", "get", "one")
+	must(t, "get", code, 0, out+errs, "interrupted")
+	if code, log := h.end(t, syscall.SIGTERM); code != 0 {
+		t.Errorf("exit code %d, log:\n%s", code, log)
+	}
+}
