@@ -8,8 +8,9 @@ import (
 )
 
 // writeLedger prints where every record went. Each number was counted on its own, so
-// that the sums are a check; one that is off is a bug of ours, and said.
-func writeLedger(w io.Writer, r *engine.Report) {
+// that the sums of a finished job are a check; one that is off is a bug of ours, and
+// said. A job that was ended may have had records on their way to a step.
+func writeLedger(w io.Writer, r *engine.Report, finished bool) {
 	sources := newTable("source", ">read", "=", ">bad", "+", ">quarantined", "+", ">passed on")
 	for _, s := range r.Sources {
 		sources.add(s.ID, thousands(s.Read), "=", thousands(s.Bad), "+", thousands(s.Quarantined), "+", thousands(s.Passed))
@@ -23,17 +24,27 @@ func writeLedger(w io.Writer, r *engine.Report) {
 	}
 	steps := newTable("step", "from", ">passed on", "=", ">filtered", "+", ">failed", "+", ">late", "+", ">no window", "+", ">counted")
 	counted := newTable("step", "from", ">counted", "=", ">open", "+", ">fired", "+", ">unfired", "|", ">behind", ">late accepted", ">results", ">updates")
+	var underWay []string
 	for _, s := range r.Steps {
 		for _, l := range s.Inputs {
 			steps.add(s.ID, l.Source, thousands(passed[l.Source]), "=", thousands(l.Filtered), "+", thousands(l.Failed), "+", thousands(l.Late),
 				"+", thousands(l.NoWindow), "+", thousands(l.Counted))
 			counted.add(s.ID, l.Source, thousands(l.Counted), "=", thousands(l.Open), "+", thousands(l.Fired), "+", thousands(l.Unfired),
 				"|", thousands(l.Behind), thousands(l.LateAccepted), thousands(s.Rows), thousands(s.Updates))
+			if n := passed[l.Source] - l.Filtered - l.Failed - l.Late - l.NoWindow - l.Counted; n > 0 && !finished {
+				underWay = append(underWay, fmt.Sprintf("%s from %s had not been taken by step %s", count(n, "record"), l.Source, s.ID))
+			}
 		}
 	}
 	steps.write(w, "")
 	fmt.Fprintln(w)
 	counted.write(w, "")
+	for _, text := range underWay {
+		fmt.Fprintf(w, "ended early: %s\n", text)
+	}
+	if !finished {
+		return
+	}
 	for _, off := range r.Balance() {
 		fmt.Fprintf(w, "tidemark: BUG: the ledger does not add up: %s\n", off)
 	}
@@ -43,14 +54,17 @@ func writeLedger(w io.Writer, r *engine.Report) {
 const shownRows = 5
 
 // writeOutputs prints what was written where, and the last rows of outputs that have
-// no file.
-func writeOutputs(w io.Writer, r *engine.Report) {
+// no file. finished: files have their names; else they are unfinished.
+func writeOutputs(w io.Writer, r *engine.Report, finished bool) {
 	fmt.Fprintln(w)
 	sinks := newTable("sink", "from", ">rows", "to")
 	for _, s := range r.Sinks {
 		to := s.Target
 		if to != "stdout" && to != "memory" {
 			to = short(to)
+			if !finished {
+				to += " (not published)"
+			}
 		}
 		sinks.add(s.ID, s.From, thousands(s.Rows), to)
 	}

@@ -20,7 +20,6 @@ const maxPreview = 100_000
 
 func newPreviewCommand() *cobra.Command {
 	var n int
-	var state string
 	cmd := &cobra.Command{
 		Use:   "preview JOB.yaml",
 		Short: "show the first records of each source as the job sees them",
@@ -32,7 +31,6 @@ func newPreviewCommand() *cobra.Command {
 	out := outputFlag(cmd, asTable, asJSON)
 	set := setFlag(cmd)
 	cmd.Flags().IntVarP(&n, "number", "n", 10, "records of each source")
-	cmd.Flags().StringVar(&state, "state", "", "directory that remembers when a job was first started (as for run)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if n < 1 || n > maxPreview {
 			return usagef("-n must be between 1 and %d, is %d", maxPreview, n)

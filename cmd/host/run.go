@@ -89,16 +89,14 @@ func runJob(ctx context.Context, file string, o runOptions, stdin io.Reader, std
 	if o.form != asTable {
 		err = errors.Join(err, o.form.emit(stderr, report))
 	} else {
-		writeLedger(screen, &report)
-		if err == nil {
-			writeOutputs(screen, &report)
-		}
+		writeLedger(screen, &report, err == nil)
+		writeOutputs(screen, &report, err == nil)
 	}
 	switch {
 	case err == nil:
 		return nil
 	case interrupted:
-		screen.line("stopped: nothing was fired, and files are left unfinished under .inprogress")
+		screen.line("stopped: nothing was fired")
 		return fmt.Errorf("job %s: %w", j.Graph.Name, errInterrupted)
 	}
 	return failedError{fmt.Errorf("job %s failed: %w", j.Graph.Name, err)}

@@ -224,3 +224,35 @@ func TestASecondInterruptEndsAPlugInThatDoesNotReturn(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 }
+
+func TestAPlugInThatBreaksOnOneRecord(t *testing.T) {
+	job := strings.NewReplacer("v: float64", "v: int64", "function: count", "plugin: sum, columns: {value: v}").Replace(countJob) +
+		"plugins: {sum: {file: sum.wasm}}\n"
+	record := func(v string) string { return `{"ts":1000,"k":"a","v":` + v + "}\n" }
+	rows := []struct {
+		name, v, onError string
+		code             int
+		want             []string // in standard error
+		sum              string   // in standard output
+	}{
+		{"it traps, and the job fails", "-1", "fail", 1, []string{"tidemark: job counts failed: ", "sum", "unreachable", "record in.jsonl:2", "ended early: 1 record from in had not been taken by step s"}, ""},
+		{"it refuses, and the job fails", "-2", "fail", 1, []string{"tidemark: job counts failed: ", "negative value"}, ""},
+		{"it traps, and the record goes aside", "-1", "dead_letter", 0, []string{"the last 1 of 1 s.failed row", `"line":2`, `"v":-1`}, `"value":{"n":{"sum":5,"count":2}}`},
+		{"it panics, and the record goes aside", "-3", "dead_letter", 0, []string{"the last 1 of 1 s.failed row", "value is -3"}, `"value":{"n":{"sum":5,"count":2}}`},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			dir := workspace(t, map[string]string{"job.yaml": job, "sum.wasm": string(wasmtest.Guest(t, "sum")),
+				"in.jsonl": record("2") + record(row.v) + record("3")})
+			stdout, stderr, code := tidemark(t, dir, "", "run", "job.yaml", "--set", "steps.s.on_error="+row.onError)
+			if code != row.code || !strings.Contains(stdout, row.sum) || (row.sum == "") != (stdout == "") {
+				t.Errorf("exit code %d, want %d, standard output %q\n%s", code, row.code, stdout, stderr)
+			}
+			for _, part := range row.want {
+				if !strings.Contains(stderr, part) {
+					t.Errorf("standard error lacks %q:\n%s", part, stderr)
+				}
+			}
+		})
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"tidemark/engine/job"
 )
@@ -62,10 +61,10 @@ func timeText(s *job.Source) string {
 	case t.MaxFuture == 0:
 		text += "; clocks that are ahead are believed (max_future: off)"
 	default:
-		text += fmt.Sprintf("; quarantined if more than %s ahead of %s", durationText(t.MaxFuture), arrivalText(s))
+		text += fmt.Sprintf("; quarantined if more than %s ahead of %s", job.FormatDuration(t.MaxFuture), arrivalText(s))
 	}
 	if t.MaxJump > 0 {
-		text += fmt.Sprintf(", or %s ahead of the latest before", durationText(t.MaxJump))
+		text += fmt.Sprintf(", or %s ahead of the latest before", job.FormatDuration(t.MaxJump))
 	}
 	return text
 }
@@ -87,21 +86,21 @@ func watermarkText(s *job.Source, complete bool) string {
 	if complete {
 		return "held to the end of the input (--complete)"
 	}
-	text := durationText(w.OutOfOrderness) + " behind the latest record, "
+	text := job.FormatDuration(w.OutOfOrderness) + " behind the latest record, "
 	switch {
 	case w.Emit.Record:
 		text += "after each record"
 	case w.Emit.Every > 0:
 		text += fmt.Sprintf("after every %d records", w.Emit.Every)
 	default:
-		text += "every " + durationText(w.Emit.Period)
+		text += "every " + job.FormatDuration(w.Emit.Period)
 	}
 	switch {
 	case s.Bounded():
 	case w.IdleTimeout == 0:
 		text += "; never idle"
 	default:
-		text += "; idle after " + durationText(w.IdleTimeout)
+		text += "; idle after " + job.FormatDuration(w.IdleTimeout)
 	}
 	return text
 }
@@ -113,11 +112,11 @@ func stepText(s *job.Step) string {
 	} else {
 		text += " over all keys"
 	}
-	text += ", " + s.Window.Kind + " " + durationText(s.Window.Size)
+	text += ", " + s.Window.Kind + " " + job.FormatDuration(s.Window.Size)
 	if s.Window.Offset != 0 {
-		text += " offset " + durationText(s.Window.Offset)
+		text += " offset " + job.FormatDuration(s.Window.Offset)
 	}
-	text += ", allowed lateness " + durationText(s.AllowedLateness)
+	text += ", allowed lateness " + job.FormatDuration(s.AllowedLateness)
 	var what []string
 	for _, a := range s.Aggregates {
 		f := a.Function
@@ -141,16 +140,4 @@ func targetText(s *job.Sink) string {
 		return fmt.Sprintf("memory, the last %d rows", s.Memory)
 	}
 	return short(s.File)
-}
-
-// durationText writes a duration without the zeros at its end.
-func durationText(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }

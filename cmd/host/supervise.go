@@ -73,6 +73,9 @@ func supervise(ctx context.Context) error {
 		return &quietError{exit.ExitCode()}
 	}
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		if status.Signal() == syscall.SIGPIPE { // whoever read the results has seen enough
+			return &quietError{128 + int(syscall.SIGPIPE)}
+		}
 		return failedError{fmt.Errorf("the job's process was ended by signal %d (%s)", status.Signal(), status.Signal())}
 	}
 	return failedError{fmt.Errorf("the job's process: %w", err)}

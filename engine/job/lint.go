@@ -122,7 +122,7 @@ func (r *reader) lintPeriods() {
 	for _, s := range r.sources {
 		if p := s.Watermark.Emit.Period; p > 0 && r.g.Settings.Probe > p {
 			r.report(s.emit.at, "sources.%s.watermark.emit must be at least settings.probe, which is %s, is %s",
-				s.ID, formatDuration(r.g.Settings.Probe), formatDuration(p))
+				s.ID, FormatDuration(r.g.Settings.Probe), FormatDuration(p))
 		}
 	}
 }
@@ -158,7 +158,7 @@ func (r *reader) lintSinks() {
 			step.read = true
 			if s.OnlyLast && step.AllowedLateness > 0 {
 				r.report(s.at, "%s.only_final: results of %s may be updated, since allowed_lateness is %s; set that to 0s or take updates",
-					path, step.ID, formatDuration(step.AllowedLateness))
+					path, step.ID, FormatDuration(step.AllowedLateness))
 			}
 			continue
 		case step != nil && name == "failed" && step.OnError == failStep:

@@ -332,7 +332,7 @@ func duration(rule durationRule) func(*node) (time.Duration, string) {
 		case d < 0 && !rule.negative:
 			return 0, fmt.Sprintf("must not be below 0, is %s", quote(n.shown))
 		case rule.most > 0 && d > rule.most:
-			return 0, fmt.Sprintf("must be at most %s, is %s", formatDuration(rule.most), quote(n.shown))
+			return 0, fmt.Sprintf("must be at most %s, is %s", FormatDuration(rule.most), quote(n.shown))
 		case d%time.Millisecond != 0:
 			return 0, fmt.Sprintf("must be whole milliseconds, is %s", quote(n.shown))
 		}

@@ -42,8 +42,8 @@ func parseDuration(s string) (time.Duration, error) {
 	return sum, nil
 }
 
-// formatDuration writes a duration as a job file does: 6h, 1h30m, 200ms.
-func formatDuration(d time.Duration) string {
+// FormatDuration writes a duration as a job file does: 6h, 1h30m, 200ms.
+func FormatDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")
