@@ -456,3 +456,18 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+func TestTheDocumentedJobIsValid(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/job.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(doc), "```yaml\n")
+	src, _, ok := strings.Cut(rest, "```")
+	if !ok {
+		t.Fatal("no YAML in docs/job.md")
+	}
+	if _, err := job.Load([]byte(src), world()); err != nil {
+		t.Error(err)
+	}
+}
