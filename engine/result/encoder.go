@@ -85,7 +85,7 @@ func (e *Encoder) Append(dst []byte, r *Rows, i int) []byte {
 		if v.fields != nil {
 			dst = v.fields.append(dst, c, i, e.format)
 		} else {
-			dst = appendValue(dst, &c.Cols[0], i, c.Blob, e.format)
+			dst = AppendValue(dst, &c.Cols[0], i, c.Blob, e.format)
 		}
 	}
 	return append(dst, '}', '}', '\n')

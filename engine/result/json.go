@@ -83,8 +83,9 @@ func appendTime(dst []byte, t stream.Time, f TimeFormat) []byte {
 	return append(dst, '"')
 }
 
-// appendValue appends row i of a column.
-func appendValue(dst []byte, c *stream.Column, i int, blob []byte, f TimeFormat) []byte {
+// AppendValue appends row i of a column as a JSON value. Text of the column lies in
+// blob.
+func AppendValue(dst []byte, c *stream.Column, i int, blob []byte, f TimeFormat) []byte {
 	if c.Null(i) {
 		return append(dst, "null"...)
 	}
@@ -99,6 +100,8 @@ func appendValue(dst []byte, c *stream.Column, i int, blob []byte, f TimeFormat)
 		return strconv.AppendBool(dst, c.Bools[i])
 	case stream.String:
 		return appendString(dst, c.Strs[i].Bytes(blob))
+	case stream.JSON:
+		return append(dst, c.Strs[i].Bytes(blob)...)
 	}
 	panic(fmt.Sprintf("BUG: result column of kind %s", c.Kind))
 }
@@ -123,7 +126,7 @@ func newObject(names []string) object {
 func (o object) append(dst []byte, c *stream.Columns, i int, f TimeFormat) []byte {
 	for m := range o {
 		dst = append(dst, o[m]...)
-		dst = appendValue(dst, &c.Cols[m], i, c.Blob, f)
+		dst = AppendValue(dst, &c.Cols[m], i, c.Blob, f)
 	}
 	return append(dst, '}')
 }

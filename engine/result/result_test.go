@@ -120,3 +120,17 @@ func TestABadRecordKeepsItsBytes(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestAListIsWrittenAsItStands(t *testing.T) {
+	text := "[1,\"a\\\"\",null]"
+	c := stream.Column{Kind: stream.JSON}
+	c.AppendStr(stream.Str{Off: 1, Len: uint32(len(text))})
+	c.AppendNull()
+	blob := []byte("x" + text)
+	if got := string(AppendValue(nil, &c, 0, blob, RFC3339)); got != text {
+		t.Errorf("got %s, want %s", got, text)
+	}
+	if got := string(AppendValue(nil, &c, 1, blob, RFC3339)); got != "null" {
+		t.Errorf("got %s, want null", got)
+	}
+}

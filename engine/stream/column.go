@@ -12,13 +12,17 @@ const (
 	Bool      Kind = 3
 	String    Kind = 4 // valid UTF-8
 	Timestamp Kind = 5 // int64 milliseconds since 1970
+	// JSON is one JSON value as text, such as a list. Only functions of our own make
+	// it, and result rows show it as it stands: no schema can name it and the ABI does
+	// not have it.
+	JSON Kind = 6
 	// Token is the raw text of a scalar in its source format, quotes included. It
 	// exists between decoder and timestamp assigner only, never in a job file or
 	// in the ABI. An empty token means that the field was missing.
 	Token Kind = 250
 )
 
-var kindNames = map[Kind]string{Int64: "int64", Float64: "float64", Bool: "bool", String: "string", Timestamp: "timestamp", Token: "token"}
+var kindNames = map[Kind]string{Int64: "int64", Float64: "float64", Bool: "bool", String: "string", Timestamp: "timestamp", JSON: "json", Token: "token"}
 
 // String returns the name that job files and manifests use.
 func (k Kind) String() string {
@@ -53,7 +57,7 @@ type Column struct {
 	Ints   []int64 // Int64, Timestamp
 	Floats []float64
 	Bools  []bool
-	Strs   []Str // String, Token: into Columns.Blob
+	Strs   []Str // String, JSON, Token: into Columns.Blob
 }
 
 // Null reports whether row i has no value.
@@ -87,7 +91,7 @@ func (c *Column) AppendFloat(v float64) { c.Floats = append(c.Floats, v); c.vali
 // AppendBool adds a row to a Bool column.
 func (c *Column) AppendBool(v bool) { c.Bools = append(c.Bools, v); c.valid(len(c.Bools) - 1) }
 
-// AppendStr adds a row to a String or Token column; s lies in the blob already.
+// AppendStr adds a row to a String, JSON or Token column; s lies in the blob already.
 func (c *Column) AppendStr(s Str) { c.Strs = append(c.Strs, s); c.valid(len(c.Strs) - 1) }
 
 // AppendNull adds a row without a value.

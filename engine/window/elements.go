@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tidemark/engine/stream"
+	"tidemark/engine/udf"
 )
 
 // elements is the list of a pane's records: kept where a function needs all of them or
@@ -102,13 +103,30 @@ func number(c *stream.Column, row int) float64 {
 	return 0
 }
 
-// rows returns the list of one side as a batch and the rows that are still in it.
+// rows returns the list of one side as a batch, which has columns and times, and the
+// rows that are still in it.
 func (l *elements) rows(side uint8) (*stream.Batch, []uint32) {
 	var sel []uint32
+	times := make([]stream.Time, l.sides[side].N)
 	for _, e := range l.refs {
 		if e.side == side {
 			sel = append(sel, e.row)
+			times[e.row] = e.time
 		}
 	}
-	return &stream.Batch{Columns: l.sides[side]}, sel
+	return &stream.Batch{Columns: l.sides[side], Time: times}, sel
 }
+
+// Len is the number of records.
+func (l *elements) Len() int { return len(l.refs) }
+
+// At returns the input that record i came from and its row in that input's columns.
+func (l *elements) At(i int) (side int, cols *stream.Columns, row int) {
+	e := l.refs[i]
+	return int(e.side), &l.sides[e.side], int(e.row)
+}
+
+// Time is the timestamp of record i.
+func (l *elements) Time(i int) stream.Time { return l.refs[i].time }
+
+var _ udf.List = (*elements)(nil)

@@ -19,7 +19,7 @@ type GeneralConfig struct {
 	// Functions fold records into accumulators, or, where contents are lists, are run
 	// over the list at each firing.
 	Functions []Function
-	// Whole are functions of the list, and make contents lists; see Whole.
+	// Whole are functions of the list, and make contents lists; see udf.Whole.
 	Whole []WholeFunction
 
 	GapCol   int // column of a record's own session gap in ms; -1: none

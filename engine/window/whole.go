@@ -9,44 +9,12 @@ import (
 	"tidemark/engine/udf"
 )
 
-// Whole is a function of all records of a pane at once, such as a list of them. Its
-// contents are lists (P3).
-type Whole interface {
-	Outputs() []stream.Field
-	// Result appends one row to out for the records of a firing.
-	Result(r Records, out *stream.Columns) error
-}
-
-// WholeFunction is a Whole with its name in the result.
+// WholeFunction is a function of all records of a pane, with its name in the result.
 type WholeFunction struct {
 	Name string
-	Fn   Whole
+	Fn   udf.Whole
+	Cols []int // columns of the input batches that it reads
 }
-
-// Records is what a Whole sees: a pane at a firing. It is borrowed for the call.
-type Records struct {
-	Key       []byte
-	Window    stream.Window
-	Watermark stream.Time
-	Now       stream.Time
-	List      *elements
-	// KeyState and WindowState are the function's own state of the key and of the
-	// window; what it puts there is kept (S91, S92).
-	KeyState, WindowState *[]byte
-}
-
-// Len is the number of records.
-func (r *Records) Len() int { return len(r.List.refs) }
-
-// At returns record i in order of arrival: the input that it came from, and its place
-// in that input's columns.
-func (r *Records) At(i int) (side int, cols *stream.Columns, row int) {
-	e := r.List.refs[i]
-	return int(e.side), &r.List.sides[e.side], int(e.row)
-}
-
-// Time is the timestamp of record i.
-func (r *Records) Time(i int) stream.Time { return r.List.refs[i].time }
 
 // fireList evicts, runs the functions over the list, evicts again, and emits (S84,
 // S88). What was evicted is gone for good, also if the functions then fail.
@@ -99,9 +67,10 @@ func (o *General) results(p *pane, r *result.Rows) (*udf.Failure, error) {
 		}
 		r.Values[i].N = 1
 	}
-	in := Records{Key: p.owner.key, Window: p.window, Watermark: o.wm, Now: o.now, List: p.elements, KeyState: &p.owner.user, WindowState: &p.user}
+	in := udf.Records{Key: p.owner.key, Window: p.window, Watermark: o.wm, Now: o.now, List: p.elements, KeyState: &p.owner.user, WindowState: &p.user}
 	for i, w := range o.cfg.Whole {
 		out := &r.Values[len(o.fns)+i]
+		in.Cols = w.Cols
 		if err := w.Fn.Result(in, out); err != nil {
 			var f *udf.Failure
 			if errors.As(err, &f) {
