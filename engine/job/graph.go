@@ -170,8 +170,8 @@ type Aggregate struct {
 // Column binds an input of a function to a field of the record.
 type Column struct{ Input, Field string }
 
-// Arg is a parameter of a plug-in: a checked value of one of the types int64,
-// float64, bool and string.
+// Arg is a parameter of a function: a checked value of one of the types int64,
+// float64, bool and string, or a list of float64.
 type Arg struct {
 	Name  string
 	Kind  stream.Kind
@@ -179,6 +179,7 @@ type Arg struct {
 	Float float64
 	Bool  bool
 	Str   string
+	List  []float64 // not nil: the value is this list
 }
 
 // Sink writes one port of an operator.

@@ -66,6 +66,11 @@ func (functions) Builtin(name string) (job.FunctionInfo, bool, []string) {
 	info := job.FunctionInfo{}
 	switch name {
 	case "count":
+	case "quantiles":
+		return job.FunctionInfo{Inputs: []job.Input{{Name: "value", Kinds: numbers}}, Params: []job.Param{
+			{Name: "quantiles", Kind: stream.Float64, List: true, Max: 1, Default: job.Arg{Kind: stream.Float64, List: []float64{0.5, 0.99}}},
+			{Name: "limit", Kind: stream.Int64, Min: 1, Max: 10},
+		}}, true, nil
 	case "distinct":
 		info.Inputs = []job.Input{{Name: "value"}}
 	default:

@@ -22,9 +22,15 @@ type Input struct {
 type Param struct {
 	Name     string
 	Kind     stream.Kind
+	List     bool // a list of Kind, which is Float64 then
 	Required bool
 	Default  Arg
+	// Min and Max bound a number, or each number of a list; both 0: its type does.
+	Min, Max float64
 }
+
+// maxList bounds the entries of an argument that is a list: each is a field of a result.
+const maxList = 64
 
 // Resolver finds functions while a job is loaded. Errors are shown at the place of
 // the reference in the job file, so they say only what is wrong with the function.

@@ -332,7 +332,13 @@ func (r *reader) args(o *object, what string, info FunctionInfo, known bool) []A
 			}
 			continue
 		}
-		if a, an := scalar(c, p.Name, argument(p.Kind)); an != nil {
+		if p.List {
+			if list := r.numbers(c, p); list != nil {
+				out = append(out, Arg{Name: p.Name, Kind: p.Kind, List: list})
+			}
+			continue
+		}
+		if a, an := scalar(c, p.Name, argument(p)); an != nil {
 			a.Name = p.Name
 			out = append(out, a)
 		}
@@ -341,19 +347,68 @@ func (r *reader) args(o *object, what string, info FunctionInfo, known bool) []A
 	return out
 }
 
-func argument(kind stream.Kind) func(*node) (Arg, string) {
+// numbers reads an argument that is a list of different numbers. It returns nil for a
+// list that it reported.
+func (r *reader) numbers(o *object, p Param) []float64 {
+	n, path := o.get(p.Name), o.sub(p.Name)
+	switch {
+	case dropped(n):
+		return nil
+	case n.kind != sequenceNode:
+		r.report(n.at, "%s must be a list of numbers, is %s", path, n.describe())
+		return nil
+	case len(n.items) == 0 || len(n.items) > maxList:
+		r.report(n.at, "%s must have 1 to %d numbers, has %d", path, maxList, len(n.items))
+		return nil
+	}
+	p.List = false
+	var list []float64
+	var shown []string
+	for _, item := range n.items {
+		if dropped(item) {
+			continue
+		}
+		if item.kind != scalarNode {
+			r.report(item.at, "%s must be a list of numbers, and holds %s", path, item.describe())
+			continue
+		}
+		a, wrong := argument(p)(item)
+		switch {
+		case wrong != "":
+			r.report(item.at, "an entry of %s %s", path, wrong)
+		case slices.Contains(list, a.Float):
+			r.report(item.at, "%s names %s twice", path, quote(item.shown))
+		default:
+			list = append(list, a.Float)
+			shown = append(shown, item.shown)
+		}
+	}
+	if len(list) < len(n.items) {
+		return nil
+	}
+	r.note(path, "["+strings.Join(shown, ", ")+"]", n.at)
+	return list
+}
+
+func argument(p Param) func(*node) (Arg, string) {
 	return func(n *node) (Arg, string) {
-		a := Arg{Kind: kind}
+		a := Arg{Kind: p.Kind}
 		var wrong string
-		switch kind {
+		switch p.Kind {
 		case stream.Int64:
 			var v int
-			v, wrong = integer(math.MinInt64, math.MaxInt64)(n)
+			lo, hi := int64(math.MinInt64), int64(math.MaxInt64)
+			if p.Min != 0 || p.Max != 0 {
+				lo, hi = int64(p.Min), int64(p.Max)
+			}
+			v, wrong = integer(lo, hi)(n)
 			a.Int = int64(v)
 		case stream.Float64:
 			v, err := strconv.ParseFloat(n.text, 64)
 			if err != nil || math.IsNaN(v) || math.IsInf(v, 0) || n.tag == "!!str" && !n.filled {
 				wrong = "must be a number, is " + n.describe()
+			} else if (p.Min != 0 || p.Max != 0) && (v < p.Min || v > p.Max) {
+				wrong = fmt.Sprintf("must be between %v and %v, is %s", p.Min, p.Max, quote(n.shown))
 			}
 			a.Float = v
 		case stream.Bool:
@@ -365,7 +420,7 @@ func argument(kind stream.Kind) func(*node) (Arg, string) {
 				a.Str, wrong = text(n)
 			}
 		default:
-			wrong = fmt.Sprintf("is of type %s, which job files cannot write", kind)
+			wrong = fmt.Sprintf("is of type %s, which job files cannot write", p.Kind)
 		}
 		return a, wrong
 	}
@@ -373,6 +428,13 @@ func argument(kind stream.Kind) func(*node) (Arg, string) {
 
 // String returns the value as a job file would write it.
 func (a Arg) String() string {
+	if a.List != nil {
+		texts := make([]string, len(a.List))
+		for i, v := range a.List {
+			texts[i] = strconv.FormatFloat(v, 'g', -1, 64)
+		}
+		return "[" + strings.Join(texts, ", ") + "]"
+	}
 	switch a.Kind {
 	case stream.Int64:
 		return strconv.FormatInt(a.Int, 10)
