@@ -6,7 +6,8 @@ import "fmt"
 // use it too, for example for a sum that leaves int64.
 type Failure struct {
 	// Op is the place in the call that failed: an index into Rows.Sel for Add, the
-	// number of the accumulator for Merge and Result; -1 when it is not known.
+	// number of the accumulator for Merge and Result, of the pair for Pair.Call; -1 when
+	// it is not known.
 	Op int
 	// Trap: the instance is gone and was replaced by a fresh one. A record is
 	// condemned only by a call that carried it alone, since what a trapped call

@@ -1,0 +1,16 @@
+// Package join decides which records of two inputs belong together, and keeps them
+// until none can come any more that they would belong to.
+//
+//	interval.go  the interval join: records that are close in time (S110–S114)
+//	buffer.go    what one key keeps of one side, by time; when it goes
+//	store.go     the records of a side, as columns
+//	call.go      pairs to rows: one call for many pairs, and who is to blame
+//	identity.go  the built-in pair function
+//	snapshot.go  the state as bytes
+//
+// Joins over windows (S115–S119) are a windowed step over both inputs; they use the same
+// pair functions.
+//
+// The package starts no goroutine, reads no clock and does no I/O; the keyed task calls
+// it, and hears of everything through Output.
+package join
