@@ -92,13 +92,13 @@ func (v *valve) watermark(i int, w int64, to sink) {
 
 // raise recomputes the minimum over the aligned inputs (S14).
 func (v *valve) raise(to sink) {
-	low, any := int64(maxTime), false
+	low, found := int64(maxTime), false
 	for i, w := range v.last {
 		if v.aligned[i] {
-			low, any = min(low, w), true
+			low, found = min(low, w), true
 		}
 	}
-	if any { // S19: no aligned input is not MAX
+	if found { // S19: no aligned input is not MAX
 		v.emit(low, to)
 	}
 }
@@ -157,13 +157,13 @@ func (m *minimum) watermark(i int, w int64, to sink) {
 }
 
 func (m *minimum) raise(to sink) {
-	low, any := int64(maxTime), false
+	low, found := int64(maxTime), false
 	for i, w := range m.last {
 		if !m.isIdle[i] {
-			low, any = min(low, w), true
+			low, found = min(low, w), true
 		}
 	}
-	if any {
+	if found {
 		m.emit(low, to)
 	}
 }

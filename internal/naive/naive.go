@@ -6,7 +6,6 @@
 package naive
 
 import (
-	"fmt"
 	"math"
 
 	"tidemark/spec"
@@ -25,6 +24,12 @@ func Evaluate(s *spec.Scenario) []spec.Entry {
 	return entries
 }
 
+// A doubt is a step whose result the rules leave open, and why. Generate avoids them.
+type doubt struct {
+	step int
+	why  string
+}
+
 // A machine is what runs the steps of one kind of job.
 type machine interface {
 	// step adds what one step produces to the entry of out, and returns an error of
@@ -35,12 +40,12 @@ type machine interface {
 // An outcome collects what one step produces.
 type outcome struct {
 	entry    spec.Entry
-	produced bool     // there is something in entry
-	doubts   []string // why the rules leave this step open; see Generate
+	produced bool // there is something in entry
+	doubts   []doubt
 }
 
-// evaluate also returns where the rules leave the result open, in words.
-func evaluate(s *spec.Scenario) (entries []spec.Entry, doubts []string) {
+// evaluate also returns where the rules leave the result open.
+func evaluate(s *spec.Scenario) (entries []spec.Entry, doubts []doubt) {
 	m, refused := newMachine(&s.Job)
 	if refused != "" {
 		return []spec.Entry{{AfterStep: spec.ConfigStep, Error: refused}}, nil
@@ -48,9 +53,7 @@ func evaluate(s *spec.Scenario) (entries []spec.Entry, doubts []string) {
 	for i := range s.Steps {
 		out := outcome{entry: spec.Entry{AfterStep: i}}
 		failed := m.step(&s.Steps[i], &out)
-		for _, d := range out.doubts {
-			doubts = append(doubts, fmt.Sprintf("step %d: %s", i, d))
-		}
+		doubts = append(doubts, out.doubts...)
 		if failed != "" {
 			out.entry.Error = failed
 			return append(entries, out.entry), doubts
@@ -116,7 +119,9 @@ func (o *outcome) state(s spec.State) {
 }
 
 // doubt notes that the rules leave the result of this step open.
-func (o *outcome) doubt(why string) { o.doubts = append(o.doubts, why) }
+func (o *outcome) doubt(why string) {
+	o.doubts = append(o.doubts, doubt{step: o.entry.AfterStep, why: why})
+}
 
 // timestamp returns the event time of a record, minTime if it has none.
 func timestamp(r *spec.Record) int64 {

@@ -382,19 +382,17 @@ type countOrTimeout struct {
 }
 
 func (c *countOrTimeout) element(s scope, r *spec.Record) verdict {
-	if c.armed == nil {
-		c.arm(s, satAdd(c.start(s, r), c.after))
-	}
-	c.count++
 	if s.max() <= s.op.wm { // S54
 		return c.fire(s)
 	}
-	if c.count >= c.n {
-		v := c.fire(s)
-		s.addEvent(s.max())
-		return v
+	if c.armed == nil {
+		c.arm(s, satAdd(c.start(s, r), c.after))
 	}
 	s.addEvent(s.max())
+	c.count++
+	if c.count >= c.n {
+		return c.fire(s)
+	}
 	return verdict{}
 }
 
@@ -445,7 +443,7 @@ func (c *countOrTimeout) clear(s scope) {
 	switch {
 	case c.clockDomain:
 		s.deleteClock(*c.armed)
-	case *c.armed != s.max(): // the timer at M is also that of S54
+	case *c.armed != s.max() || s.max() <= s.op.wm: // the timer at M is also that of S54
 		s.deleteEvent(*c.armed)
 	}
 	c.armed = nil
