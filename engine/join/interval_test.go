@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -103,13 +104,13 @@ func symmetric(t *testing.T, fn udf.Pair, out join.Output) *join.Interval {
 func batch(side int, wm stream.Time, pos int64, records ...string) *stream.Batch {
 	b := newBatch(side)
 	for i, r := range records {
-		var k, v string
-		var ts stream.Time
-		if _, err := fmt.Sscan(r, &k, &v, &ts); err != nil {
+		words := strings.Fields(r)
+		ts, err := strconv.ParseInt(words[2], 10, 64)
+		if err != nil {
 			panic(err)
 		}
-		appendRecord(b, ts, wm, pos+int64(i), k, v)
-		for c, text := range []string{k, v} {
+		appendRecord(b, stream.Time(ts), wm, pos+int64(i), words[:2]...)
+		for c, text := range words[:2] {
 			if text == "null" {
 				b.Cols[c].Truncate(i)
 				b.Cols[c].AppendNull()
