@@ -17,5 +17,6 @@ func Builtin(name string) (info job.FunctionInfo, ok bool, names []string) {
 	for _, in := range f.Inputs {
 		info.Inputs = append(info.Inputs, job.Input{Name: in.Name, Kinds: in.Kinds})
 	}
+	info.Params = f.Params
 	return info, ok, agg.Names()
 }

@@ -183,7 +183,7 @@ func (j *Job) function(ctx context.Context, st *stepSpec, a *job.Aggregate) (win
 
 func (j *Job) instance(ctx context.Context, a *job.Aggregate, kinds []stream.Kind) (udf.Aggregate, error) {
 	if a.Plugin == "" {
-		return agg.New(a.Function, kinds)
+		return agg.New(a.Function, kinds, a.Args...)
 	}
 	for i := range j.graph.Plugins {
 		if p := &j.graph.Plugins[i]; p.Name == a.Plugin {

@@ -4,15 +4,16 @@
 // Nulls never arrive here: the engine leaves out records in which a bound column
 // is null, so sum, min, max and mean of nothing are null and a count is 0. Sums of
 // integers are exact and refuse a record that leaves int64; no function gives NaN
-// or an infinity.
+// or an infinity. docs/functions.md describes them for users.
 package agg
 
 import (
-	"fmt"
 	"slices"
 
+	"tidemark/engine/job"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
+	"tidemark/internal/fault"
 )
 
 // Function describes a built-in for checking a job.
@@ -20,7 +21,9 @@ type Function struct {
 	Name string
 	// Inputs names the columns; every kind of Kinds will do.
 	Inputs []Input
-	make   func(kinds []stream.Kind) udf.Aggregate
+	// Params are the arguments that it takes. All that are not required have a default.
+	Params []job.Param
+	make   func(kinds []stream.Kind, args []job.Arg) udf.Aggregate
 }
 
 // Input is a column that a built-in reads.
@@ -37,12 +40,31 @@ var (
 
 // functions is the one list of built-ins, by name.
 var functions = []Function{
-	{"count", nil, func([]stream.Kind) udf.Aggregate { return count{} }},
-	{"distinct", []Input{{"value", scalars}}, func(k []stream.Kind) udf.Aggregate { return newDistinct(k[0]) }},
-	{"max", []Input{{"value", ordered}}, func(k []stream.Kind) udf.Aggregate { return newExtreme(k[0], 1) }},
-	{"mean", []Input{{"value", numbers}}, func(k []stream.Kind) udf.Aggregate { return newMean(k[0]) }},
-	{"min", []Input{{"value", ordered}}, func(k []stream.Kind) udf.Aggregate { return newExtreme(k[0], -1) }},
-	{"sum", []Input{{"value", numbers}}, func(k []stream.Kind) udf.Aggregate { return newSum(k[0]) }},
+	{"approx_distinct", value(scalars), nil, plain(newApproxDistinct)},
+	{"count", nil, nil, func([]stream.Kind, []job.Arg) udf.Aggregate { return count{} }},
+	{"distinct", value(scalars), nil, plain(func(k stream.Kind) udf.Aggregate { return newDistinct(k) })},
+	{"first", value(scalars), nil, plain(func(k stream.Kind) udf.Aggregate { return newEdge(k, false) })},
+	{"last", value(scalars), nil, plain(func(k stream.Kind) udf.Aggregate { return newEdge(k, true) })},
+	{"list", value(scalars), nil, plain(newList)},
+	{"max", value(ordered), nil, plain(func(k stream.Kind) udf.Aggregate { return newExtreme(k, 1) })},
+	{"mean", value(numbers), nil, plain(newMean)},
+	{"min", value(ordered), nil, plain(func(k stream.Kind) udf.Aggregate { return newExtreme(k, -1) })},
+	{"quantiles", value(numbers), quantilesParams, func(k []stream.Kind, args []job.Arg) udf.Aggregate {
+		return newQuantiles(k[0], args[0].List, args[1].Float)
+	}},
+	{"sorted_list", value(scalars), nil, plain(newSortedList)},
+	{"sum", value(numbers), nil, plain(newSum)},
+	{"top_k", value(scalars), topKParams, func(k []stream.Kind, args []job.Arg) udf.Aggregate {
+		return newTopK(k[0], int(args[0].Int))
+	}},
+}
+
+// value is the input of a function of one column.
+func value(kinds []stream.Kind) []Input { return []Input{{"value", kinds}} }
+
+// plain makes a function of one column without arguments.
+func plain(make func(stream.Kind) udf.Aggregate) func([]stream.Kind, []job.Arg) udf.Aggregate {
+	return func(kinds []stream.Kind, _ []job.Arg) udf.Aggregate { return make(kinds[0]) }
 }
 
 // Lookup finds a built-in by name.
@@ -63,21 +85,64 @@ func Names() []string {
 	return names
 }
 
-// New makes a built-in for columns of these kinds, one for each input.
-func New(name string, kinds []stream.Kind) (udf.Aggregate, error) {
+// New makes a built-in for columns of these kinds, one for each input. Arguments that
+// are left out have their defaults. Errors are of class fault.ErrUser: a job is checked
+// against the same descriptions, so there they mean that it was checked by another
+// version.
+func New(name string, kinds []stream.Kind, args ...job.Arg) (udf.Aggregate, error) {
 	f, ok := Lookup(name)
 	if !ok {
-		return nil, fmt.Errorf("no built-in aggregate %q", name)
+		return nil, fault.Userf("no built-in aggregate %q", name)
 	}
 	if len(kinds) != len(f.Inputs) {
-		return nil, fmt.Errorf("%s reads %d columns, got %d", name, len(f.Inputs), len(kinds))
+		return nil, fault.Userf("%s reads %d columns, got %d", name, len(f.Inputs), len(kinds))
 	}
 	for i, k := range kinds {
 		if !slices.Contains(f.Inputs[i].Kinds, k) {
-			return nil, fmt.Errorf("%s: column %s cannot be %s", name, f.Inputs[i].Name, k)
+			return nil, fault.Userf("%s: column %s cannot be %s", name, f.Inputs[i].Name, k)
 		}
 	}
-	return f.make(kinds), nil
+	bound, err := bind(&f, args)
+	if err != nil {
+		return nil, err
+	}
+	return f.make(kinds, bound), nil
+}
+
+// bind puts arguments into the order of a function's parameters, checked and with
+// defaults.
+func bind(f *Function, args []job.Arg) ([]job.Arg, error) {
+	bound := make([]job.Arg, len(f.Params))
+	for i, p := range f.Params {
+		bound[i] = p.Default
+	}
+	for _, a := range args {
+		i := slices.IndexFunc(f.Params, func(p job.Param) bool { return p.Name == a.Name })
+		if i < 0 {
+			return nil, fault.Userf("%s takes no argument %s", f.Name, a.Name)
+		}
+		p := f.Params[i]
+		if a.Kind != p.Kind || (a.List != nil) != p.List {
+			return nil, fault.Userf("%s: argument %s is of another type", f.Name, a.Name)
+		}
+		vals := a.List
+		switch {
+		case p.List && len(vals) == 0:
+			return nil, fault.Userf("%s: argument %s is empty", f.Name, a.Name)
+		case p.List:
+		case p.Kind == stream.Int64:
+			vals = []float64{float64(a.Int)}
+		case p.Kind == stream.Float64:
+			vals = []float64{a.Float}
+		}
+		for _, v := range vals {
+			if !(p.Min <= v && v <= p.Max) {
+				return nil, fault.Userf("%s: argument %s must be between %v and %v, is %v", f.Name, a.Name, p.Min, p.Max, v)
+			}
+		}
+		bound[i] = a
+	}
+	return bound, nil
 }
 
 func input(k stream.Kind) []udf.Input { return []udf.Input{{Name: "value", Kind: k}} }

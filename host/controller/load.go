@@ -89,6 +89,7 @@ func (r resolver) Builtin(name string) (job.FunctionInfo, bool, []string) {
 	for _, in := range f.Inputs {
 		info.Inputs = append(info.Inputs, job.Input{Name: in.Name, Kinds: in.Kinds})
 	}
+	info.Params = f.Params
 	return info, true, nil
 }
 
