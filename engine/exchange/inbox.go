@@ -139,14 +139,8 @@ func (in *Inbox) Close(sender int) {
 func (in *Inbox) Next(ctx context.Context) (*stream.Batch, error) {
 	for {
 		in.Answer()
-		var b *stream.Batch
-		var end bool
 		in.mu.Lock()
-		if in.ordered {
-			b, end = in.merge()
-		} else {
-			b, end = in.arrive()
-		}
+		b, end := in.next()
 		in.mu.Unlock()
 		if b != nil || end {
 			return b, nil
@@ -157,6 +151,14 @@ func (in *Inbox) Next(ctx context.Context) (*stream.Batch, error) {
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// next returns what the task gets next, nil if that is not there yet.
+func (in *Inbox) next() (b *stream.Batch, end bool) {
+	if in.ordered {
+		return in.merge()
+	}
+	return in.arrive()
 }
 
 // take removes the first batch of a queue and lets its sender go on.
@@ -272,9 +274,10 @@ func (in *Inbox) Restore(r *state.Reader) {
 	in.combine.restore(r)
 }
 
-// Waiting reports whether a batch can be taken without waiting for a sender.
-func (in *Inbox) Waiting() bool {
+// Poll is Next for a caller that does not wait: nil means that nothing is there.
+func (in *Inbox) Poll() *stream.Batch {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return len(in.fifo) > 0
+	b, _ := in.next()
+	return b
 }

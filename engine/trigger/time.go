@@ -9,6 +9,13 @@ type eventTime struct{}
 // NewEventTime returns the trigger of S54.
 func NewEventTime() Trigger { return eventTime{} }
 
+// IsEventTime reports whether t is the default trigger of event-time windows: then the
+// end of a window alone decides when it fires.
+func IsEventTime(t Trigger) bool {
+	_, ok := t.(eventTime)
+	return ok
+}
+
 func (eventTime) Words() int { return 0 }
 
 func (eventTime) Element(c *Context, _ Element) Verdict {

@@ -97,6 +97,9 @@ func (o *Aligned) record(b *stream.Batch, i int) error {
 		o.ledger.Filtered++
 		return nil
 	}
+	if ts == stream.MinTime {
+		return fault.As(fault.ErrUser, ErrNoTimestamp)
+	}
 	if ts <= o.wm {
 		o.ledger.Behind++
 	}

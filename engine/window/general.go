@@ -1,6 +1,8 @@
 package window
 
 import (
+	"errors"
+
 	"tidemark/engine/state"
 	"tidemark/engine/stream"
 	"tidemark/engine/trigger"
@@ -24,6 +26,9 @@ type GeneralConfig struct {
 
 	GapCol   int // column of a record's own session gap in ms; -1: none
 	ValueCol int // column that a delta trigger compares; -1: none
+	// WindowState: a function keeps state for each window, which sessions do not have
+	// (S91).
+	WindowState bool
 	// Eager lets a trigger see a record only once the functions have taken it: needed
 	// where a refused record is set aside and the trigger's state would count it (E8).
 	Eager bool
@@ -49,18 +54,38 @@ type General struct {
 
 	context  trigger.Context // scratch
 	windows  []stream.Window
+	spans    []stream.Window
 	accepted []*pane
+}
+
+// Errors of a step that cannot be run, of class fault.ErrUser.
+var (
+	// ErrWindowState: per-window state in windows that merge (S91).
+	ErrWindowState = fault.As(fault.ErrUser, errors.New("session windows merge, so a function cannot keep state for each of them"))
+	// ErrCannotMerge: sessions with a trigger whose state has no merge (S65).
+	ErrCannotMerge = fault.As(fault.ErrUser, errors.New("session windows need a trigger whose state can be merged"))
+	// ErrLateness: a negative allowed lateness (S40).
+	ErrLateness = fault.As(fault.ErrUser, errors.New("allowed lateness must not be negative"))
+)
+
+func (c *GeneralConfig) check() error {
+	switch {
+	case c.Assigner.Merging() && !c.Trigger.Mergeable():
+		return ErrCannotMerge
+	case c.Lateness < 0:
+		return ErrLateness
+	case c.Assigner.Merging() && c.WindowState:
+		return ErrWindowState
+	}
+	return nil
 }
 
 // NewGeneral makes an operator with empty state at watermark MIN (S7).
 func NewGeneral(cfg GeneralConfig, out Output) (*General, error) {
-	if cfg.Assigner.Merging() && !cfg.Trigger.Mergeable() {
-		return nil, fault.Userf("session windows need a trigger whose state can be merged (S65)")
+	if err := cfg.check(); err != nil {
+		return nil, err
 	}
-	if cfg.Lateness < 0 {
-		return nil, fault.Userf("allowed lateness must not be negative, is %d ms", cfg.Lateness)
-	}
-	o := &General{cfg: cfg, wm: stream.MinTime, keys: map[string]*keyState{}, lists: cfg.Evictor != nil || len(cfg.Whole) > 0}
+	o := &General{cfg: cfg, wm: stream.MinTime, keys: map[string]*keyState{}, lists: cfg.Evictor != nil || len(cfg.Whole) > 0 || cfg.Side != nil}
 	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
 		return nil, err
 	}

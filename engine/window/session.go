@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
@@ -14,17 +15,11 @@ import (
 // that the record is in now, or nil if that is late (S46) or the record was set aside
 // because the functions could not merge.
 func (o *General) merge(k *keyState, w stream.Window, b *stream.Batch, i int) (*pane, error) {
-	lo := slices.IndexFunc(k.sessions, func(p *pane) bool { return p.window.End >= w.Start })
-	if lo < 0 {
-		lo = len(k.sessions)
+	o.spans = o.spans[:0]
+	for _, p := range k.sessions {
+		o.spans = append(o.spans, p.window)
 	}
-	hi := lo
-	result := w
-	for hi < len(k.sessions) && k.sessions[hi].window.Start <= w.End {
-		s := k.sessions[hi].window
-		result.Start, result.End = min(result.Start, s.Start), max(result.End, s.End)
-		hi++
-	}
+	lo, hi, result := Touching(o.spans, w)
 	touched := k.sessions[lo:hi]
 	if len(touched) == 1 && touched[0].window == result {
 		return touched[0], nil // inside an existing session: nothing merges (S48)
@@ -76,6 +71,17 @@ func (o *General) merge(k *keyState, w stream.Window, b *stream.Batch, i int) (*
 	k.panes[result] = p
 	k.sessions = slices.Replace(k.sessions, lo, hi, p)
 	return p, nil
+}
+
+// Touching returns which of the windows, sorted by start and apart from each other, w
+// overlaps or touches, and the window that covers them and w (S45).
+func Touching(sorted []stream.Window, w stream.Window) (lo, hi int, cover stream.Window) {
+	lo = sort.Search(len(sorted), func(i int) bool { return sorted[i].End >= w.Start })
+	cover = w
+	for hi = lo; hi < len(sorted) && sorted[hi].Start <= w.End; hi++ {
+		cover.Start, cover.End = min(cover.Start, sorted[hi].Start), max(cover.End, sorted[hi].End)
+	}
+	return lo, hi, cover
 }
 
 // mergeContents joins the contents of olds, which are in order of their starts, in p:

@@ -1,0 +1,366 @@
+package harness
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tidemark/engine/exchange"
+	"tidemark/engine/result"
+	"tidemark/engine/state"
+	"tidemark/engine/stream"
+	"tidemark/engine/udf"
+	"tidemark/engine/window"
+	"tidemark/spec"
+)
+
+// stage is a step with its subtasks, and one sender for each input, driven by hand.
+type stage struct {
+	job     *spec.Job
+	variant Variant
+	pool    exchange.Pool
+	routers []*exchange.Router
+	tasks   []*task
+	wm      []stream.Time // of each input: what has been sent
+	entry   *spec.Entry   // of the current step
+	events  [][]spec.Event
+}
+
+// task is a subtask: what a keyed task of a job is, less its goroutine.
+type task struct {
+	stage *stage
+	index int
+	inbox *exchange.Inbox
+	op    window.Operator
+	told  stream.Time // watermark that went downstream
+}
+
+func runWindow(s *spec.Scenario, v Variant) ([]spec.Entry, error) {
+	g := &stage{job: &s.Job, variant: v}
+	for range s.Job.InputCount() {
+		g.wm = append(g.wm, stream.MinTime)
+	}
+	if err := g.open(); err != nil {
+		return refused(err), nil
+	}
+	if err := g.clock(stream.Time(s.Job.StartProcessingTime)); err != nil {
+		return nil, err
+	}
+	var out []spec.Entry
+	at := group(s)
+	var batch *stream.Batch
+	for i, step := range s.Steps {
+		g.entry = &spec.Entry{AfterStep: i}
+		g.events = make([][]spec.Event, len(g.tasks))
+		var err error
+		if step.Record != nil {
+			in := 0
+			if step.Input != nil {
+				in = *step.Input
+			}
+			if batch != nil && int(batch.Source) != in {
+				err = g.send(batch)
+				batch = nil
+			}
+			if batch == nil {
+				batch = g.newBatch(in)
+			}
+			appendRecord(batch, step.Record, g.wm[in])
+			if err == nil && (!v.Together || at[i] == i) {
+				err = g.send(batch)
+				batch = nil
+			}
+		} else {
+			err = g.step(&step)
+		}
+		if err != nil {
+			g.entry.Error = errorName(err)
+		}
+		if g.entry.Events, err = g.agreed(); err != nil {
+			return nil, err
+		}
+		out = append(out, *g.entry)
+		if g.entry.Error != "" {
+			return out, nil
+		}
+	}
+	return out, nil
+}
+
+// open makes the subtasks with empty state.
+func (g *stage) open() error {
+	inputs := make([]int, g.job.InputCount())
+	g.tasks = nil
+	var inboxes []*exchange.Inbox
+	for i := range g.variant.Parallelism {
+		t := &task{stage: g, index: i, told: stream.MinTime}
+		t.inbox = exchange.NewInbox(exchange.Config{Inputs: inputs, Depth: 1 << 10, Rows: 1 << 10, Pool: &g.pool})
+		s, err := windowSpec(g.job)
+		if err != nil {
+			return err
+		}
+		if g.variant.General {
+			t.op, err = window.NewGeneral(s.GeneralConfig, t)
+		} else {
+			t.op, err = window.New(s, t)
+		}
+		if err != nil {
+			return err
+		}
+		g.tasks = append(g.tasks, t)
+		inboxes = append(inboxes, t.inbox)
+	}
+	var key []int
+	if g.job.IsKeyed() {
+		key = []int{keyCol}
+	}
+	g.routers = nil
+	for in := range inputs {
+		g.routers = append(g.routers, exchange.NewRouter(in, key, 8, inboxes, &g.pool))
+	}
+	return nil
+}
+
+func (g *stage) newBatch(input int) *stream.Batch {
+	b := g.pool.Get(nil)
+	b.Reset(kinds)
+	b.Source = stream.SourceID(input)
+	b.Trailing = g.wm[input]
+	return b
+}
+
+// appendRecord adds a record, which is seen at the watermark of its input.
+func appendRecord(b *stream.Batch, r *spec.Record, wm stream.Time) {
+	key := string(r.Key)
+	b.Cols[keyCol].AppendStr(stream.Str{Off: uint32(len(b.Blob)), Len: uint32(len(key))})
+	b.Blob = append(b.Blob, key...)
+	value := int64(0)
+	if _, err := fmt.Sscan(r.Value.String(), &value); err != nil {
+		panic("BUG: values of scenarios are integers: " + r.Value.String())
+	}
+	b.Cols[valueCol].AppendInt(value)
+	b.Cols[gapCol].AppendInt(int64(gapOf(r)))
+	ts := timeOf(r.TS)
+	b.Time = append(b.Time, ts)
+	b.WM = append(b.WM, wm)
+	b.High = append(b.High, ts)
+	b.Split = append(b.Split, stream.SplitID(b.Source))
+	b.Pos = append(b.Pos, 0)
+	b.Raw = append(b.Raw, stream.Str{})
+	b.N++
+}
+
+// step does what is no record.
+func (g *stage) step(step *spec.Step) error {
+	switch {
+	case step.Watermark != nil, step.Idle != nil, step.EndOfInput:
+		for in := range g.wm {
+			if step.Input != nil && *step.Input != in {
+				continue
+			}
+			b := g.newBatch(in)
+			switch {
+			case step.Watermark != nil:
+				g.wm[in] = max(g.wm[in], stream.Time(*step.Watermark)) // S6
+			case step.EndOfInput:
+				b.Status = stream.BecameActive // S13
+				g.wm[in] = stream.MaxTime
+			case *step.Idle:
+				b.Status = stream.BecameIdle
+			default:
+				b.Status = stream.BecameActive
+			}
+			b.Trailing = g.wm[in]
+			if err := g.send(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	case step.ProcessingTime != nil:
+		return g.clock(stream.Time(*step.ProcessingTime))
+	case step.CheckpointRestore:
+		return g.restore()
+	case step.Probe:
+		g.probe()
+		return nil
+	}
+	return unknown(g.entry.AfterStep)
+}
+
+// send routes a batch and lets the subtasks take what came of it.
+func (g *stage) send(b *stream.Batch) error {
+	if err := g.routers[b.Source].Send(context.Background(), b); err != nil {
+		return err
+	}
+	for _, t := range g.tasks {
+		for b := t.inbox.Poll(); b != nil; b = t.inbox.Poll() {
+			if err := t.process(b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (g *stage) clock(now stream.Time) error {
+	for _, t := range g.tasks {
+		if err := t.op.Clock(now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restore takes a snapshot of everything, forgets it, and puts it back.
+func (g *stage) restore() error {
+	type cut struct {
+		inbox, op []byte
+		told      stream.Time
+	}
+	var cuts []cut
+	for _, t := range g.tasks {
+		var w state.Writer
+		t.inbox.Snapshot(&w)
+		cuts = append(cuts, cut{w.Buf, t.op.Snapshot(), t.told})
+	}
+	if err := g.open(); err != nil {
+		return err
+	}
+	for i, t := range g.tasks {
+		r := state.NewReader(cuts[i].inbox)
+		t.inbox.Restore(r)
+		if err := r.Err(); err != nil {
+			return err
+		}
+		if err := t.op.Restore(cuts[i].op); err != nil {
+			return err
+		}
+		t.told = cuts[i].told
+	}
+	return nil
+}
+
+// probe reports the panes.
+func (g *stage) probe() {
+	s := &spec.State{Panes: []spec.Pane{}}
+	for _, t := range g.tasks {
+		t.op.Each(func(key []byte, w stream.Window) {
+			s.Panes = append(s.Panes, spec.Pane{Key: g.keyOf(key), Window: span(w)})
+		})
+	}
+	slices.SortFunc(s.Panes, func(a, b spec.Pane) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Window.Start, b.Window.Start))
+	})
+	g.entry.State = s
+}
+
+// keyOf is the key of a scenario: its JSON is the engine's key text.
+func (g *stage) keyOf(key []byte) spec.Value {
+	if !g.job.IsKeyed() {
+		return spec.Null
+	}
+	return spec.Value(key)
+}
+
+// agreed returns what went downstream: the same from every subtask.
+func (g *stage) agreed() ([]spec.Event, error) {
+	text := func(es []spec.Event) string {
+		var b strings.Builder
+		for _, e := range es {
+			if e.Watermark != nil {
+				fmt.Fprintf(&b, "%d ", *e.Watermark)
+			}
+			b.WriteString(e.Status)
+		}
+		return b.String()
+	}
+	for _, es := range g.events {
+		if text(es) != text(g.events[0]) {
+			return nil, fmt.Errorf("step %d: subtasks sent different watermarks downstream", g.entry.AfterStep)
+		}
+	}
+	return g.events[0], nil
+}
+
+// process is a keyed task's work on a batch: the operator, then time and status go on.
+func (t *task) process(b *stream.Batch) error {
+	g := t.stage
+	if b.Status == stream.BecameActive {
+		g.events[t.index] = append(g.events[t.index], spec.Event{Status: spec.StatusActive})
+	}
+	if err := t.op.Process(b); err != nil {
+		return err
+	}
+	if b.Trailing > t.told {
+		t.told = b.Trailing
+		wm := int64(b.Trailing)
+		g.events[t.index] = append(g.events[t.index], spec.Event{Watermark: &wm})
+	}
+	if b.Status == stream.BecameIdle {
+		g.events[t.index] = append(g.events[t.index], spec.Event{Status: spec.StatusIdle})
+	}
+	g.pool.Put(b)
+	return nil
+}
+
+// Rows notes result rows (window.Output).
+func (t *task) Rows(r *result.Rows) error {
+	g := t.stage
+	for i := range r.N {
+		row := spec.Result{Key: spec.Null, Window: span(r.Window[i]), TS: int64(r.Window[i].MaxTimestamp())}
+		if g.job.IsKeyed() {
+			row.Key = spec.Value(r.Key.Cols[0].Strs[i].Bytes(r.Key.Blob))
+		}
+		for _, v := range values(r, i) {
+			row.Value = v
+			g.entry.Out = append(g.entry.Out, row)
+		}
+	}
+	return nil
+}
+
+// values returns the values of a row: one, but for a window join.
+func values(r *result.Rows, i int) []spec.Value {
+	var vs []spec.Value
+	for n := range r.Values {
+		c := &r.Values[n].Cols[0]
+		switch {
+		case c.Null(i):
+			vs = append(vs, spec.Null)
+		case c.Kind == stream.String:
+			text := string(c.Strs[i].Bytes(r.Values[n].Blob))
+			if text == "" {
+				return nil // a join without a partner
+			}
+			var lines []spec.Value
+			for _, l := range strings.Split(text, "\n") {
+				lines = append(lines, spec.Value(l))
+			}
+			return lines
+		default:
+			vs = append(vs, spec.Int(c.Ints[i]))
+		}
+	}
+	if len(vs) > 1 {
+		return []spec.Value{spec.List(vs...)}
+	}
+	return vs
+}
+
+// Late notes a late record.
+func (t *task) Late(b *stream.Batch, i int, _ stream.Window, _ stream.Time) error {
+	e := t.stage.entry
+	if !t.stage.job.LateOutput || t.stage.job.Kind != spec.KindWindow {
+		e.Dropped++ // joins have no late output (S115)
+		return nil
+	}
+	e.Late = append(e.Late, spec.Late{Key: spec.Value(b.Cols[keyCol].Strs[i].Bytes(b.Blob)), Value: spec.Int(b.Cols[valueCol].Ints[i]), TS: int64(b.Time[i])})
+	return nil
+}
+
+func (t *task) Refused(_ *stream.Batch, _ int, _ stream.Window, f *udf.Failure) error { return f }
+func (t *task) RefusedPane(_ []byte, _ stream.Window, f *udf.Failure) error           { return f }
+
+var _ window.Output = (*task)(nil)

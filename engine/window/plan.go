@@ -1,0 +1,57 @@
+package window
+
+import (
+	"tidemark/engine/trigger"
+)
+
+// Spec is a windowed step as the job describes it, with columns and functions resolved.
+type Spec struct {
+	GeneralConfig
+	Groups int // number of key groups, max_parallelism
+}
+
+// Contents is how a pane keeps what it has taken (P1).
+type Contents string
+
+const (
+	Panes    Contents = "pane"     // one accumulator a pane
+	SliceRun Contents = "slice"    // overlapping windows share accumulators of slices
+	Elements Contents = "elements" // the list of records
+)
+
+// Choice is the physical plan of a step: a pure function of its Spec (P1–P3).
+type Choice struct {
+	Contents Contents
+	// Bulk: windows fire by bucket and not pane by pane, since their ends alone decide.
+	Bulk   bool
+	Reason string
+}
+
+// Plan chooses how a step is run.
+func Plan(s Spec) Choice {
+	g, aligned := s.Assigner.(*grid)
+	switch {
+	case s.Evictor != nil:
+		return Choice{Contents: Elements, Reason: "an evictor looks at single records"}
+	case len(s.Whole) > 0:
+		return Choice{Contents: Elements, Reason: "a function needs all records of a window"}
+	case s.Side != nil:
+		return Choice{Contents: Elements, Reason: "a join pairs the records of its inputs"}
+	case aligned && !g.clock && g.slide == g.size && trigger.IsEventTime(s.Trigger):
+		return Choice{Contents: Panes, Bulk: true, Reason: "windows that do not overlap fire together at their ends"}
+	}
+	return Choice{Contents: Panes, Reason: "the trigger decides for each pane"}
+}
+
+// New makes the operator that Plan chooses.
+func New(s Spec, out Output) (Operator, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if c := Plan(s); c.Bulk {
+		g := s.Assigner.(*grid)
+		return NewAligned(Config{Size: g.size, Offset: g.offset, Lateness: s.Lateness, Key: s.Key, DropNullKey: s.DropNullKey,
+			Functions: s.Functions, Groups: s.Groups}, out)
+	}
+	return NewGeneral(s.GeneralConfig, out)
+}
