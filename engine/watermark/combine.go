@@ -24,6 +24,7 @@ type input struct {
 	wm      stream.Time
 	idle    bool
 	aligned bool // valve only
+	gone    bool // minimum only: removed
 }
 
 // Min combines the splits of one source or the inputs of a two-input operator (S20):
@@ -51,6 +52,14 @@ func (m *Min) Add() int {
 	return len(m.in) - 1
 }
 
+// Remove takes input i out, which is not used any more. That alone does not raise the
+// output: the next update does, or Probe.
+func (m *Min) Remove(i int) { m.in[i].gone = true }
+
+// Probe brings the output up to date after inputs were removed. With none left it is
+// idle.
+func (m *Min) Probe() Change { return m.status(m.recompute()) }
+
 // Out is the combined watermark.
 func (m *Min) Out() stream.Time { return m.out }
 
@@ -73,7 +82,11 @@ func (m *Min) Watermark(i int, wm stream.Time) Change {
 // SetIdle takes a change of input i's status.
 func (m *Min) SetIdle(i int, idle bool) Change {
 	m.in[i].idle = idle
-	c := m.recompute()
+	return m.status(m.recompute())
+}
+
+// status adds to a change whether all inputs are idle now, if that is new.
+func (m *Min) status(c Change) Change {
 	all := m.allIdle()
 	switch {
 	case all && !m.idle:
@@ -87,7 +100,7 @@ func (m *Min) SetIdle(i int, idle bool) Change {
 
 func (m *Min) allIdle() bool {
 	for _, in := range m.in {
-		if !in.idle {
+		if !in.idle && !in.gone {
 			return false
 		}
 	}
@@ -99,6 +112,9 @@ func (m *Min) allIdle() bool {
 func (m *Min) recompute() Change {
 	lo, hi, active := stream.MaxTime, stream.MinTime, false
 	for _, in := range m.in {
+		if in.gone {
+			continue
+		}
 		hi = max(hi, in.wm)
 		if !in.idle {
 			active = true

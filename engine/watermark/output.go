@@ -1,6 +1,9 @@
 package watermark
 
-import "tidemark/engine/stream"
+import (
+	"tidemark/engine/state"
+	"tidemark/engine/stream"
+)
 
 // Output is what a generator has said so far: its last watermark, and whether it is
 // marked idle. Make it with NewOutput.
@@ -40,3 +43,12 @@ func (o *Output) MarkIdle() Change {
 
 // End is the end of a bounded input: active first, then MAX (S13).
 func (o *Output) End() Change { return o.Emit(stream.MaxTime) }
+
+// Snapshot writes the last watermark and the idle mark.
+func (o *Output) Snapshot(w *state.Writer) {
+	w.I64(int64(o.last))
+	w.Bool(o.idle)
+}
+
+// Restore takes the state of a Snapshot.
+func (o *Output) Restore(r *state.Reader) { o.last, o.idle = stream.Time(r.I64()), r.Bool() }
