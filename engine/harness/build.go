@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"tidemark/engine/agg"
+	"tidemark/engine/join"
 	"tidemark/engine/stream"
 	"tidemark/engine/trigger"
 	"tidemark/engine/window"
+	"tidemark/internal/fault"
 	"tidemark/spec"
 )
 
@@ -27,7 +29,7 @@ var errConfig = errors.New("invalid configuration")
 // errorName is what scenarios call an error.
 func errorName(err error) string {
 	switch {
-	case errors.Is(err, window.ErrNoTimestamp):
+	case errors.Is(err, window.ErrNoTimestamp), errors.Is(err, join.ErrNoTimestamp):
 		return spec.ErrMissingTimestamp
 	case errors.Is(err, window.ErrGap):
 		return spec.ErrInvalidGap
@@ -35,7 +37,7 @@ func errorName(err error) string {
 		return spec.ErrTriggerCannotMerge
 	case errors.Is(err, window.ErrWindowState):
 		return spec.ErrWindowState
-	case errors.Is(err, window.ErrLateness), errors.Is(err, errConfig):
+	case errors.Is(err, window.ErrLateness), errors.Is(err, errConfig), errors.Is(err, fault.ErrUser):
 		return spec.ErrInvalidConfig
 	}
 	return err.Error()

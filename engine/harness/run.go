@@ -81,12 +81,10 @@ func Run(s *spec.Scenario, v Variant) ([]spec.Entry, error) {
 		return runAssign(s)
 	case spec.KindMerge:
 		return runMerge(s)
-	case spec.KindGenerator:
-		return runGenerator(s)
-	case spec.KindCombiner:
-		return runCombiner(s)
-	case spec.KindWindow, spec.KindCoGroup, spec.KindWindowJoin:
-		return runWindow(s, v)
+	case spec.KindGenerator, spec.KindCombiner, spec.KindAlignment, spec.KindSplitAlignment:
+		return runTime(s)
+	case spec.KindWindow, spec.KindCoGroup, spec.KindWindowJoin, spec.KindIntervalJoin:
+		return runStage(s, v)
 	}
 	return nil, fmt.Errorf("no way to run a scenario of kind %q", s.Job.Kind)
 }
@@ -109,11 +107,11 @@ func group(s *spec.Scenario) []int {
 func together(s *spec.Scenario, got []spec.Entry) (*spec.Scenario, []spec.Entry) {
 	at := group(s)
 	moved := *s
-	moved.Expect = join(s.Expect, at)
-	return &moved, join(got, at)
+	moved.Expect = gather(s.Expect, at)
+	return &moved, gather(got, at)
 }
 
-func join(entries []spec.Entry, at []int) []spec.Entry {
+func gather(entries []spec.Entry, at []int) []spec.Entry {
 	var out []spec.Entry
 	for _, e := range entries {
 		if e.AfterStep >= 0 {

@@ -87,20 +87,17 @@ func NewCountOrTimeout(n int64, after stream.Time, d Domain) Trigger {
 func (countOrTimeout) Words() int { return 3 }
 
 func (k countOrTimeout) Element(c *Context, e Element) Verdict {
-	if c.State[0]++; c.State[0] >= k.n {
+	end := (eventTime{}).Element(c, e) // the end of the window counts in any case (S54)
+	if c.State[0]++; end == Fire || c.State[0] >= k.n {
 		k.reset(c)
 		return Fire
 	}
-	if c.State[0] == 1 && c.State[1] == 0 {
+	if c.State[1] == 0 {
 		at := c.Now
 		if k.domain == EventTime {
 			at = e.Time
 		}
 		k.arm(c, at.Add(k.after))
-	}
-	if v := (eventTime{}).Element(c, e); v == Fire { // S54
-		k.reset(c)
-		return v
 	}
 	return Continue
 }
@@ -110,9 +107,10 @@ func (k countOrTimeout) arm(c *Context, t stream.Time) {
 	c.Timers.SetTimer(k.domain, t)
 }
 
-// reset begins anew after a firing.
+// reset begins anew after a firing. A timeout that coincides with the end of the window
+// leaves that one's timer alone.
 func (k countOrTimeout) reset(c *Context) {
-	if c.State[1] == 1 {
+	if c.State[1] == 1 && (k.domain != EventTime || c.State[2] != int64(c.max())) {
 		c.Timers.DeleteTimer(k.domain, stream.Time(c.State[2]))
 	}
 	c.State[0], c.State[1], c.State[2] = 0, 0, 0

@@ -85,7 +85,7 @@ func NewGeneral(cfg GeneralConfig, out Output) (*General, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	o := &General{cfg: cfg, wm: stream.MinTime, keys: map[string]*keyState{}, lists: cfg.Evictor != nil || len(cfg.Whole) > 0 || cfg.Side != nil}
+	o := &General{cfg: cfg, wm: stream.MinTime, now: stream.MinTime, keys: map[string]*keyState{}, lists: cfg.Evictor != nil || len(cfg.Whole) > 0 || cfg.Side != nil}
 	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"tidemark/engine/stream"
+	"tidemark/engine/trigger"
 	"tidemark/engine/udf"
 )
 
@@ -24,10 +25,10 @@ func (o *General) merge(k *keyState, w stream.Window, b *stream.Batch, i int) (*
 	if len(touched) == 1 && touched[0].window == result {
 		return touched[0], nil // inside an existing session: nothing merges (S48)
 	}
+	if o.late(result) { // nothing was merged: a session that is still kept is not late
+		return nil, nil
+	}
 	if len(touched) == 0 {
-		if o.late(w) {
-			return nil, nil
-		}
 		p := o.newPane(k, w)
 		k.panes[w] = p
 		k.sessions = slices.Insert(k.sessions, lo, p)
@@ -36,8 +37,8 @@ func (o *General) merge(k *keyState, w stream.Window, b *stream.Batch, i int) (*
 	if err := o.flush(); err != nil { // what waits for the old panes
 		return nil, err
 	}
-	if d, t := (&pane{op: o, window: result}).cleanup(); t <= o.clock() {
-		return nil, fmt.Errorf("a merge of sessions would end at %d, which the clock of its domain (%d) has passed at %d", t, d, o.clock()) // S51
+	if d, t := (&pane{op: o, window: result}).cleanup(); d == trigger.ProcessingTime && t <= o.now {
+		return nil, fmt.Errorf("a merge of sessions would end at %d, which the clock has passed at %d", t, o.now) // S51
 	}
 	olds := slices.Clone(touched)
 	p := o.newPane(k, result)

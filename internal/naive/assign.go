@@ -64,21 +64,21 @@ func (a assigner) assign(r *spec.Record, now int64) ([]spec.Span, string) {
 	switch a.w.Type {
 	case "tumbling": // S30, S31
 		start := t - floorMod(t-a.w.OffsetMS, a.w.SizeMS)
-		return []spec.Span{{Start: start, End: start + a.w.SizeMS}}, ""
+		return []spec.Span{{Start: start, End: satAdd(start, a.w.SizeMS)}}, ""
 	case "sliding": // S32
 		var spans []spec.Span
 		for start := t - floorMod(t-a.w.OffsetMS, a.w.SlideMS); start > t-a.w.SizeMS; start -= a.w.SlideMS {
-			spans = append(spans, spec.Span{Start: start, End: start + a.w.SizeMS})
+			spans = append(spans, spec.Span{Start: start, End: satAdd(start, a.w.SizeMS)})
 		}
 		slices.SortFunc(spans, bySpan)
 		return spans, ""
 	case "session": // S36
-		return []spec.Span{{Start: t, End: t + a.w.GapMS}}, ""
+		return []spec.Span{{Start: t, End: satAdd(t, a.w.GapMS)}}, ""
 	case "dynamic_session": // S37
 		if r.GapMS == nil || *r.GapMS <= 0 {
 			return nil, spec.ErrInvalidGap
 		}
-		return []spec.Span{{Start: t, End: t + *r.GapMS}}, ""
+		return []spec.Span{{Start: t, End: satAdd(t, *r.GapMS)}}, ""
 	case "day":
 		return []spec.Span{a.day(t)}, ""
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tidemark/engine/exchange"
+	"tidemark/engine/join"
 	"tidemark/engine/result"
 	"tidemark/engine/state"
 	"tidemark/engine/stream"
@@ -24,6 +25,7 @@ type stage struct {
 	routers []*exchange.Router
 	tasks   []*task
 	wm      []stream.Time // of each input: what has been sent
+	idle    []bool        // of each input
 	entry   *spec.Entry   // of the current step
 	events  [][]spec.Event
 }
@@ -33,14 +35,22 @@ type task struct {
 	stage *stage
 	index int
 	inbox *exchange.Inbox
-	op    window.Operator
+	op    operator
 	told  stream.Time // watermark that went downstream
 }
 
-func runWindow(s *spec.Scenario, v Variant) ([]spec.Entry, error) {
+// operator is what windowed steps and joins have in common.
+type operator interface {
+	Process(*stream.Batch) error
+	Clock(now stream.Time) error
+	Snapshot() []byte
+	Restore([]byte) error
+}
+
+func runStage(s *spec.Scenario, v Variant) ([]spec.Entry, error) {
 	g := &stage{job: &s.Job, variant: v}
 	for range s.Job.InputCount() {
-		g.wm = append(g.wm, stream.MinTime)
+		g.wm, g.idle = append(g.wm, stream.MinTime), append(g.idle, false)
 	}
 	if err := g.open(); err != nil {
 		return refused(err), nil
@@ -94,19 +104,14 @@ func (g *stage) open() error {
 	inputs := make([]int, g.job.InputCount())
 	g.tasks = nil
 	var inboxes []*exchange.Inbox
+	join := g.job.Kind == spec.KindIntervalJoin
+	for in := range inputs {
+		inputs[in] = in
+	}
 	for i := range g.variant.Parallelism {
 		t := &task{stage: g, index: i, told: stream.MinTime}
-		t.inbox = exchange.NewInbox(exchange.Config{Inputs: inputs, Depth: 1 << 10, Rows: 1 << 10, Pool: &g.pool})
-		s, err := windowSpec(g.job)
-		if err != nil {
-			return err
-		}
-		if g.variant.General {
-			t.op, err = window.NewGeneral(s.GeneralConfig, t)
-		} else {
-			t.op, err = window.New(s, t)
-		}
-		if err != nil {
+		t.inbox = exchange.NewInbox(exchange.Config{Inputs: inputs, Separate: join, Depth: 1 << 10, Rows: 1 << 10, Pool: &g.pool})
+		if err := t.open(join); err != nil {
 			return err
 		}
 		g.tasks = append(g.tasks, t)
@@ -121,6 +126,24 @@ func (g *stage) open() error {
 		g.routers = append(g.routers, exchange.NewRouter(in, key, 8, inboxes, &g.pool))
 	}
 	return nil
+}
+
+// open makes the operator of a subtask.
+func (t *task) open(interval bool) (err error) {
+	if interval {
+		t.op, err = join.NewInterval(intervalConfig(t.stage.job), pairTask{t})
+		return err
+	}
+	s, err := windowSpec(t.stage.job)
+	if err != nil {
+		return err
+	}
+	if t.stage.variant.General {
+		t.op, err = window.NewGeneral(s.GeneralConfig, t)
+	} else {
+		t.op, err = window.New(s, t)
+	}
+	return err
 }
 
 func (g *stage) newBatch(input int) *stream.Batch {
@@ -162,15 +185,20 @@ func (g *stage) step(step *spec.Step) error {
 			}
 			b := g.newBatch(in)
 			switch {
+			case step.Watermark != nil && g.idle[in] && g.job.Kind != spec.KindIntervalJoin:
+				continue // discarded, and not remembered (S17)
+			case step.Watermark != nil && g.idle[in]: // it is active again (S20)
+				b.Status, g.idle[in] = stream.BecameActive, false
+				g.wm[in] = max(g.wm[in], stream.Time(*step.Watermark))
 			case step.Watermark != nil:
 				g.wm[in] = max(g.wm[in], stream.Time(*step.Watermark)) // S6
 			case step.EndOfInput:
-				b.Status = stream.BecameActive // S13
+				b.Status, g.idle[in] = stream.BecameActive, false // S13
 				g.wm[in] = stream.MaxTime
 			case *step.Idle:
-				b.Status = stream.BecameIdle
+				b.Status, g.idle[in] = stream.BecameIdle, true
 			default:
-				b.Status = stream.BecameActive
+				b.Status, g.idle[in] = stream.BecameActive, false
 			}
 			b.Trailing = g.wm[in]
 			if err := g.send(b); err != nil {
@@ -244,12 +272,25 @@ func (g *stage) restore() error {
 
 // probe reports the panes.
 func (g *stage) probe() {
-	s := &spec.State{Panes: []spec.Pane{}}
+	s := &spec.State{}
 	for _, t := range g.tasks {
-		t.op.Each(func(key []byte, w stream.Window) {
-			s.Panes = append(s.Panes, spec.Pane{Key: g.keyOf(key), Window: span(w)})
-		})
+		switch op := t.op.(type) {
+		case window.Operator:
+			op.Each(func(key []byte, w stream.Window) {
+				s.Panes = append(s.Panes, spec.Pane{Key: g.keyOf(key), Window: span(w)})
+			})
+		case *join.Interval:
+			op.Each(func(side uint8, _ []byte, t stream.Time) {
+				if side == 0 {
+					s.Left = append(s.Left, int64(t))
+				} else {
+					s.Right = append(s.Right, int64(t))
+				}
+			})
+		}
 	}
+	slices.Sort(s.Left)
+	slices.Sort(s.Right)
 	slices.SortFunc(s.Panes, func(a, b spec.Pane) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Window.Start, b.Window.Start))
 	})
@@ -356,8 +397,12 @@ func (t *task) Late(b *stream.Batch, i int, _ stream.Window, _ stream.Time) erro
 		e.Dropped++ // joins have no late output (S115)
 		return nil
 	}
-	e.Late = append(e.Late, spec.Late{Key: spec.Value(b.Cols[keyCol].Strs[i].Bytes(b.Blob)), Value: spec.Int(b.Cols[valueCol].Ints[i]), TS: int64(b.Time[i])})
+	e.Late = append(e.Late, lateRecord(b, i))
 	return nil
+}
+
+func lateRecord(b *stream.Batch, i int) spec.Late {
+	return spec.Late{Key: spec.Value(b.Cols[keyCol].Strs[i].Bytes(b.Blob)), Value: spec.Int(b.Cols[valueCol].Ints[i]), TS: int64(b.Time[i])}
 }
 
 func (t *task) Refused(_ *stream.Batch, _ int, _ stream.Window, f *udf.Failure) error { return f }
