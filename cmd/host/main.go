@@ -58,6 +58,7 @@ func newRootCommand() *cobra.Command {
 		newTenantCommand(),
 		newTokenCommand(),
 		newPluginCommand(),
+		newConformanceCommand(),
 		newVersionCommand(),
 	)
 	return root

@@ -8,6 +8,13 @@ type purging struct{ Trigger }
 // NewPurging returns the trigger of S61 around inner.
 func NewPurging(inner Trigger) Trigger { return purging{inner} }
 
+// IsPurgingEventTime reports whether t is the default trigger of event-time windows,
+// made to purge.
+func IsPurgingEventTime(t Trigger) bool {
+	p, ok := t.(purging)
+	return ok && IsEventTime(p.Trigger)
+}
+
 func purged(v Verdict) Verdict {
 	if v&Fire != 0 {
 		return FireAndPurge

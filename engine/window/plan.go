@@ -39,8 +39,26 @@ func Plan(s Spec) Choice {
 		return Choice{Contents: Elements, Reason: "a join pairs the records of its inputs"}
 	case aligned && !g.clock && g.slide == g.size && trigger.IsEventTime(s.Trigger):
 		return Choice{Contents: Panes, Bulk: true, Reason: "windows that do not overlap fire together at their ends"}
+	case aligned && !g.clock && s.endsDecide() && s.shareable():
+		return Choice{Contents: SliceRun, Bulk: true, Reason: "windows overlap, and functions do not mind the order: they share slices"}
 	}
 	return Choice{Contents: Panes, Reason: "the trigger decides for each pane"}
+}
+
+// endsDecide reports whether only the ends of windows make them fire; a purge then
+// never meets a live window (P2).
+func (s *Spec) endsDecide() bool {
+	return trigger.IsEventTime(s.Trigger) || s.Lateness == 0 && trigger.IsPurgingEventTime(s.Trigger)
+}
+
+// shareable reports whether all functions give the same in any order (P2).
+func (s *Spec) shareable() bool {
+	for _, f := range s.Functions {
+		if !f.Agg.Info().OrderInsensitive {
+			return false
+		}
+	}
+	return true
 }
 
 // New makes the operator that Plan chooses.
@@ -48,7 +66,12 @@ func New(s Spec, out Output) (Operator, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	if c := Plan(s); c.Bulk {
+	switch c := Plan(s); {
+	case c.Contents == SliceRun:
+		g := s.Assigner.(*grid)
+		return NewSlices(SlicesConfig{Size: g.size, Slide: g.slide, Offset: g.offset, Lateness: s.Lateness, Key: s.Key, DropNullKey: s.DropNullKey,
+			Functions: s.Functions, Groups: s.Groups}, out)
+	case c.Bulk:
 		g := s.Assigner.(*grid)
 		return NewAligned(Config{Size: g.size, Offset: g.offset, Lateness: s.Lateness, Key: s.Key, DropNullKey: s.DropNullKey,
 			Functions: s.Functions, Groups: s.Groups}, out)
