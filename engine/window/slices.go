@@ -208,16 +208,17 @@ func (o *Slices) record(b *stream.Batch, i int) error {
 // late reports whether a window takes no record any more (S41).
 func (o *Slices) late(k int64) bool { return k <= o.closed || o.wm == stream.MaxTime }
 
-// refuse accounts for a record that no window takes: because there is none, or because
-// the last of those that would is late, and then the record is late by its own time too
-// (S42).
+// refuse accounts for a record that no window takes, be it that there is none or that the
+// last of those that would is late. Then the record is late by its own time too (S42),
+// but for one at the very end of time, where windows are cut off.
 func (o *Slices) refuse(b *stream.Batch, i int, first, last int64) error {
+	if b.Time[i].Add(o.cfg.Lateness) > o.wm {
+		o.ledger.NoWindow++
+		return nil
+	}
 	w := stream.Global
 	if first <= last {
 		w = o.grid.window(last)
-	} else if b.Time[i].Add(o.cfg.Lateness) > o.wm {
-		o.ledger.NoWindow++
-		return nil
 	}
 	o.ledger.Late++
 	return o.out.Late(b, i, w, o.wm)

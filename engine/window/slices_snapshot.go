@@ -127,8 +127,11 @@ func (o *Slices) readKey(r *state.Reader) {
 		k.change(slice)
 	}
 	for range r.Len() {
-		if k, firings := r.I64(), r.U32(); id != noSum {
-			o.revise(k, id, firings)
+		k, firings := r.I64(), r.U32()
+		if id == noSum || k <= o.closed || k > o.ended {
+			r.Fail(errSlices)
+			return
 		}
+		o.revise(k, id, firings)
 	}
 }
