@@ -113,6 +113,7 @@ var gates = []struct {
 	why     string
 }{
 	{"github.com/tetratelabs/wazero/...", "abi/guest", "the Wasm runtime stays exchangeable"},
+	{"github.com/google/cel-go/...", "engine/expr", "what an expression means is said in one place"},
 	{"github.com/prometheus/...", "host/metrics", "the engine reports numbers, it does not export them"},
 	{"go.yaml.in/...", "engine/job host/config engine/harness cmd/host", "one strict reader of each kind of YAML"},
 	{"gopkg.in/yaml.v3", "", "go.yaml.in/yaml/v3 is the one that is kept"},
