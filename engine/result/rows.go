@@ -33,6 +33,9 @@ type Rows struct {
 	SinceLast []bool
 	// Replaces lists windows whose results this one takes the place of (M4).
 	Replaces [][]stream.Window
+	// Before is the step's watermark before these rows: a row is never late for the step
+	// that reads it because of the watermark that made it fire (S69).
+	Before stream.Time
 }
 
 // Reset empties the rows for reuse, with columns of these kinds.

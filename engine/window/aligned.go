@@ -127,6 +127,7 @@ func (o *Aligned) record(b *stream.Batch, i int) error {
 		return nil
 	}
 	o.ledger.LateAccepted++
+	o.before = o.wm
 	return o.fire([]cell{{table: table, slot: slot, window: w}})
 }
 
@@ -152,8 +153,10 @@ func (o *Aligned) advance(w stream.Time) error {
 	if err := o.flush(); err != nil {
 		return err
 	}
+	was := o.wm
 	o.wm = w
 	for buck := o.windows.nextToFire(w); buck != nil; buck = o.windows.nextToFire(w) {
+		o.before = max(was, buck.window.MaxTimestamp()-1)
 		if err := o.fireAll(buck); err != nil {
 			return err
 		}

@@ -119,7 +119,7 @@ func (o *contents) emit(cells []cell) (f *udf.Failure, at int, err error) {
 		r.Key.Blob = blob
 		o.describe(r, c)
 	}
-	r.N = len(cells)
+	r.N, r.Before = len(cells), o.before
 	for _, c := range cells {
 		c.table.Fire(c.slot)
 	}

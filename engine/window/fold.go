@@ -72,6 +72,11 @@ type contents struct {
 	counted int // row of the current batch that was counted last, -1: none
 	ledger  Ledger
 	emitter emitter
+
+	// before is the watermark that precedes what fires now, for those who read the rows
+	// (result.Rows.Before): for a timer just short of its time, however far the watermark
+	// has jumped, so that it does not depend on who else sent something.
+	before stream.Time
 }
 
 // function is a Function with its place in a cell and its working memory.

@@ -43,6 +43,7 @@ type General struct {
 	contents
 	cfg  GeneralConfig
 	wm   stream.Time
+	was  stream.Time // the watermark before the last advance
 	now  stream.Time
 	keys map[string]*keyState
 	// timers by domain. They are one queue for the subtask, so that firings leave in
@@ -161,7 +162,7 @@ func (o *General) Clock(now stream.Time) error {
 
 // advance sets the watermark, which rises, and then fires what is due (S69).
 func (o *General) advance(w stream.Time) error {
-	o.wm = w
+	o.was, o.wm = o.wm, w
 	return o.expire(trigger.EventTime, w)
 }
 
@@ -178,6 +179,9 @@ func (o *General) expire(d trigger.Domain, t stream.Time) error {
 		x, ok := o.timers[d].take(d, t)
 		if !ok {
 			return nil
+		}
+		if o.before = o.wm; d == trigger.EventTime {
+			o.before = max(o.was, x.t-1)
 		}
 		if err := o.timer(x.pane, d, x.t); err != nil {
 			return err
@@ -376,6 +380,7 @@ func (o *General) take(b *stream.Batch, i int, k *keyState) error {
 	if o.cfg.ValueCol >= 0 {
 		e.Value = number(&b.Cols[o.cfg.ValueCol], i)
 	}
+	o.before = o.wm
 	lateAccepted := false
 	for _, p := range o.accepted {
 		lateAccepted = lateAccepted || o.cfg.Assigner.EventTime() && p.window.MaxTimestamp() <= o.wm

@@ -202,6 +202,7 @@ func (o *Slices) record(b *stream.Batch, i int) error {
 		return nil
 	}
 	o.ledger.LateAccepted++
+	o.before = o.wm
 	return o.fireLate(id, first, min(last, o.ended))
 }
 
@@ -259,6 +260,7 @@ func (o *Slices) activate(id uint32) {
 // order of their ends, and the state of those past their lateness goes (S44, S68, S69).
 // Windows in which no key has records are stepped over.
 func (o *Slices) advance(w stream.Time) error {
+	was := o.wm
 	o.wm = w
 	if w < o.due {
 		return nil
@@ -275,6 +277,7 @@ func (o *Slices) advance(w stream.Time) error {
 				break
 			}
 		}
+		o.before = max(was, o.grid.window(k).MaxTimestamp()-1)
 		if err := o.fireWindow(k); err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ func (o *General) fireList(p *pane) error {
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	r.Key.Blob, r.N = blob, 1
+	r.Key.Blob, r.N, r.Before = blob, 1, o.before
 	o.describe(r, p.cell())
 	o.table.Fire(p.slot)
 	if err := o.out.Rows(r); err != nil {
