@@ -17,7 +17,7 @@ func (nobody) Refused(*stream.Batch, int, *udf.Pairs, int, *udf.Failure) error {
 // A join that runs for long holds what its bounds ask for and little more: neither the
 // tables, nor the lists of a key, nor the keys may grow with the stream.
 func TestWhatHasGoneIsGivenBack(t *testing.T) {
-	const rows, batches, keep = 512, 200, 1000
+	const rows, batches, keep = 512, 60, 1000
 	for _, row := range []struct {
 		keys int // with many, no key comes twice
 		turn int // batches of one side in a row: with 3 a side is empty at times
