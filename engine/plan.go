@@ -13,6 +13,7 @@ import (
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
 	"tidemark/engine/window"
+	"tidemark/internal/fault"
 )
 
 // stepSpec is what all subtasks of a step share. It does not change.
@@ -23,9 +24,63 @@ type stepSpec struct {
 	key     []stream.Field
 }
 
+// runnable refuses what job files can say and this engine does not do, so that nothing
+// is taken and then ignored. The class is fault.ErrUser.
+func runnable(g *job.Graph) error {
+	refuse := func(operator, id, what string) error {
+		return fault.Userf("%s %s: %s not run by this version", operator, id, what)
+	}
+	for i := range g.Sources {
+		w := &g.Sources[i].Watermark
+		what := ""
+		switch {
+		case w.Kind == job.IngestionWatermark:
+			what = "ingestion time is"
+		case w.Kind != job.BoundedWatermark:
+			what = "watermarks of the kind " + w.Kind + " are"
+		case w.Align != nil:
+			what = "alignment groups are"
+		case w.WhenAllIdle != job.HoldWhenAllIdle:
+			what = "when_all_idle: " + w.WhenAllIdle + " is"
+		default:
+			continue
+		}
+		return refuse("source", g.Sources[i].ID, what)
+	}
+	for i := range g.Steps {
+		s := &g.Steps[i]
+		what := ""
+		switch {
+		case s.Join != nil:
+			what = "joins are"
+		case len(s.From) > 1:
+			what = "unions are"
+		case !slices.ContainsFunc(g.Sources, func(src job.Source) bool { return src.ID == s.From[0] }):
+			what = "steps that read steps are"
+		case s.Filter != "" || s.Derive != nil || s.Project != nil:
+			what = "filter, derive and project are"
+		case s.Window.Kind != job.Tumbling:
+			what = s.Window.Kind + " windows are"
+		case s.Window.Time != job.EventTime:
+			what = "windows in processing time are"
+		case s.Trigger != nil && s.Trigger.Kind != job.TriggerEventTime:
+			what = "triggers of the kind " + s.Trigger.Kind + " are"
+		case s.Evictor != nil:
+			what = "evictors are"
+		default:
+			continue
+		}
+		return refuse("step", s.ID, what)
+	}
+	return nil
+}
+
 // plan turns the graph into tasks: the logical operators into subtasks, the edges into
 // inboxes and routers.
 func (j *Job) plan(ctx context.Context) error {
+	if err := runnable(j.graph); err != nil {
+		return err
+	}
 	for i := range j.graph.Sinks {
 		s := &j.graph.Sinks[i]
 		opened, err := j.openSink(s)

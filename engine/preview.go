@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"tidemark/engine/job"
 	"tidemark/engine/result"
 	"tidemark/engine/stream"
+	"tidemark/engine/window"
 )
 
 // PreviewRow is a record as a job would see it, before any watermark.
@@ -22,7 +24,7 @@ type PreviewRow struct {
 	Reason, Message string
 	Time            stream.Time
 	Fields          []PreviewValue // of the schema, in its order
-	Steps           []PreviewStep  // for each step that reads the source
+	Steps           []PreviewStep  // for each step that reads the source itself
 }
 
 // PreviewValue is a field: an int64, float64, bool, string, stream.Time, or nil for
@@ -34,9 +36,16 @@ type PreviewValue struct {
 
 // PreviewStep is where a record would go in a step.
 type PreviewStep struct {
-	Step   string
-	Key    []PreviewValue
-	Window stream.Window
+	Step string
+	// Computed: the step filters or computes fields first, which a preview does not do;
+	// there is nothing below then.
+	Computed bool
+	Key      []PreviewValue
+	// Windows is how many windows would hold the record: several if they slide, none if
+	// the step has no windows or these leave gaps. Window is the one that starts last; of
+	// a session, the record alone. In processing time it is the one of now.
+	Windows int
+	Window  stream.Window
 }
 
 // Preview reads the first n records of each source the way a run does: the same
@@ -145,20 +154,70 @@ func (j *Job) previewRow(s *split, b *stream.Batch, i int) PreviewRow {
 		r.Fields = append(r.Fields, PreviewValue{f.Name, valueOf(&b.Cols[c], i, b.Blob)})
 	}
 	for k := range j.graph.Steps {
-		st := &j.graph.Steps[k]
-		if !slices.Contains(st.From, s.source.ID) {
-			continue
+		if st := &j.graph.Steps[k]; slices.Contains(st.From, s.source.ID) {
+			r.Steps = append(r.Steps, j.previewStep(st, s.source, &r))
 		}
-		p := PreviewStep{Step: st.ID}
-		size := stream.Time(st.Window.Size.Milliseconds())
-		p.Window.Start = stream.GridStart(r.Time, stream.Time(st.Window.Offset.Milliseconds()), size)
-		p.Window.End = p.Window.Start.Add(size)
-		for _, name := range st.Key {
-			p.Key = append(p.Key, r.Fields[s.source.column(name)])
-		}
-		r.Steps = append(r.Steps, p)
 	}
 	return r
+}
+
+func (j *Job) previewStep(st *job.Step, src *sourceSpec, r *PreviewRow) PreviewStep {
+	p := PreviewStep{Step: st.ID}
+	if st.Filter != "" || st.Derive != nil {
+		p.Computed = true
+		return p
+	}
+	key := st.Key
+	if st.Join != nil && st.From[0] == src.ID {
+		key = st.Join.LeftKey
+	} else if st.Join != nil {
+		key = st.Join.RightKey
+	}
+	for i, name := range key {
+		p.Key = append(p.Key, PreviewValue{st.Key[i], r.Fields[src.column(name)].Value})
+	}
+	if st.Window == nil {
+		return p
+	}
+	var gap stream.Time // 0 where it is null: there is no window then
+	if f := st.Window.GapField; f != "" {
+		ms, _ := r.Fields[src.column(f)].Value.(int64)
+		gap = stream.Time(ms)
+	}
+	assign, err := assigner(st.Window)
+	if err != nil {
+		panic("BUG: the job was checked: " + err.Error())
+	}
+	windows, err := assign.Assign(nil, r.Time, j.now(), gap)
+	if err == nil && len(windows) > 0 {
+		p.Windows, p.Window = len(windows), windows[0]
+	}
+	return p
+}
+
+// assigner makes the assigner of a window. A count window is the global one with a
+// trigger of its own (S81, S82).
+func assigner(w *job.Window) (window.Assigner, error) {
+	ms := func(d time.Duration) stream.Time { return stream.Time(d.Milliseconds()) }
+	clock := w.Time == job.ProcessingTime
+	switch w.Kind {
+	case job.Tumbling:
+		return window.NewTumbling(ms(w.Size), ms(w.Offset), clock)
+	case job.Sliding:
+		return window.NewSliding(ms(w.Size), ms(w.Slide), ms(w.Offset), clock)
+	case job.Session:
+		if w.GapField != "" {
+			return window.NewDynamicSession(clock), nil
+		}
+		return window.NewSession(ms(w.Gap), clock)
+	case job.Day:
+		zone, err := time.LoadLocation(w.Zone)
+		if err != nil {
+			return nil, err
+		}
+		return window.NewDay(zone), nil
+	}
+	return window.NewGlobal(), nil
 }
 
 func valueOf(c *stream.Column, i int, blob []byte) any {

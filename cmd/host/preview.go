@@ -79,7 +79,7 @@ func previewTable(rows []engine.PreviewRow) *table {
 			for k := range s.Key {
 				key[k] = plain(s.Key[k].Value)
 			}
-			cells := []string{r.Source, r.Split, line, result.TimeText(r.Time), s.Step, clip(strings.Join(key, ", "), widest), windowText(s.Window), clip(strings.Join(fields, " "), 2*widest)}
+			cells := []string{r.Source, r.Split, line, result.TimeText(r.Time), s.Step, clip(strings.Join(key, ", "), widest), previewWindowText(&s), clip(strings.Join(fields, " "), 2*widest)}
 			if i > 0 { // the same record in a further step
 				cells[0], cells[1], cells[2], cells[3], cells[7] = "", "", "", "", ""
 			}
@@ -87,6 +87,21 @@ func previewTable(rows []engine.PreviewRow) *table {
 		}
 	}
 	return t
+}
+
+// previewWindowText says which window would hold a record, and how many more.
+func previewWindowText(s *engine.PreviewStep) string {
+	switch {
+	case s.Computed:
+		return "not shown: the step computes first"
+	case s.Windows == 0:
+		return "none"
+	case s.Window == stream.Global:
+		return "the one that never ends"
+	case s.Windows > 1:
+		return fmt.Sprintf("%s, and %s", windowText(s.Window), count(int64(s.Windows-1), "earlier one"))
+	}
+	return windowText(s.Window)
 }
 
 // windowText leaves out the date of the end where it is that of the start.
@@ -146,10 +161,14 @@ type previewLine struct {
 	Steps   []previewStep `json:"steps,omitempty"`
 }
 
+// previewStep leaves windows out where one holds the record, and shows none as null, as
+// result rows do: also for the global window, which has neither start nor end.
 type previewStep struct {
-	Step   string        `json:"step"`
-	Key    members       `json:"key"`
-	Window previewWindow `json:"window"`
+	Step     string         `json:"step"`
+	Computed bool           `json:"computed,omitempty"`
+	Key      members        `json:"key"`
+	Window   *previewWindow `json:"window"`
+	Windows  int            `json:"windows,omitempty"`
 }
 
 type previewWindow struct {
@@ -164,7 +183,14 @@ func previewJSON(r *engine.PreviewRow) previewLine {
 	}
 	p.Time = result.TimeText(r.Time)
 	for _, s := range r.Steps {
-		p.Steps = append(p.Steps, previewStep{s.Step, s.Key, previewWindow{result.TimeText(s.Window.Start), result.TimeText(s.Window.End)}})
+		step := previewStep{Step: s.Step, Computed: s.Computed, Key: s.Key}
+		if s.Windows > 0 && s.Window != stream.Global {
+			step.Window = &previewWindow{result.TimeText(s.Window.Start), result.TimeText(s.Window.End)}
+		}
+		if s.Windows > 1 {
+			step.Windows = s.Windows
+		}
+		p.Steps = append(p.Steps, step)
 	}
 	return p
 }

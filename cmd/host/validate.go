@@ -88,8 +88,11 @@ func validationOf(j *localJob) *validation {
 	}
 	for i := range g.Steps {
 		s := &g.Steps[i]
-		v.Checks = append(v.Checks, check{"step " + s.ID, fmt.Sprintf("%s of %s, with the columns that its functions take",
-			count(int64(len(s.Aggregates)), "function"), join(s.From, "and"))})
+		found := "the fields and expressions that it names, of " + join(s.From, "and")
+		if len(s.Aggregates) > 0 {
+			found = fmt.Sprintf("%s of %s, with the columns that its functions take", count(int64(len(s.Aggregates)), "function"), join(s.From, "and"))
+		}
+		v.Checks = append(v.Checks, check{"step " + s.ID, found})
 	}
 	for i := range g.Sinks {
 		s := &g.Sinks[i]
@@ -98,12 +101,41 @@ func validationOf(j *localJob) *validation {
 	return v
 }
 
+// planOf says how a step keeps what it has taken and what decides that it fires.
 func planOf(s *job.Step) plan {
-	return plan{
-		Step: s.ID, Contents: "pane", Trigger: "native",
-		Why:  "tumbling windows do not overlap, so there is nothing to share between them; results are due at the window's end, and again for each late record that is allowed",
-		Cost: "one accumulator for each key and open window; a record touches one",
+	p := plan{Step: s.ID, Trigger: "native"}
+	w := s.Window
+	overlap := int64(1)
+	if w != nil && w.Kind == job.Sliding {
+		overlap = int64((w.Size + w.Slide - 1) / w.Slide)
 	}
+	callbacks := "the trigger is called once for each record"
+	if overlap > 1 {
+		callbacks = fmt.Sprintf("the trigger is called %s for each record, once for each window that holds it", count(overlap, "time"))
+	}
+	switch {
+	case w == nil && s.Join == nil:
+		p.Contents, p.Trigger = "none", "none"
+		p.Why, p.Cost = "each record is dealt with by itself", "no state"
+	case w == nil:
+		p.Contents, p.Trigger = "elements", "none"
+		p.Why, p.Cost = "a record is paired when it comes with those of the other side that are there", "each record, until none can come that it would pair with"
+	case s.Join != nil:
+		p.Contents = "elements"
+		p.Why, p.Cost = "a firing needs all records of both sides", fmt.Sprintf("each record in %s; %s", count(overlap, "window"), callbacks)
+	case s.Evictor != nil:
+		p.Contents = "elements"
+		p.Why, p.Cost = "an evictor looks at single records", fmt.Sprintf("each record in %s; %s", count(overlap, "window"), callbacks)
+	case w.Kind == job.Tumbling && w.Time == job.EventTime && (s.Trigger == nil || s.Trigger.Kind == job.TriggerEventTime):
+		p.Contents = "pane"
+		p.Why = "tumbling windows do not overlap, so there is nothing to share between them; results are due at the window's end, and again for each late record that is allowed"
+		p.Cost = "one accumulator for each key and open window; a record touches one"
+	default:
+		p.Contents = "pane"
+		p.Why = "the trigger decides for each key and window"
+		p.Cost = fmt.Sprintf("one accumulator for each key and open window; a record touches %d; %s", overlap, callbacks)
+	}
+	return p
 }
 
 // filesText says what a source's path stands for now.

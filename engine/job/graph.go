@@ -115,11 +115,37 @@ type TimeSpec struct {
 	Plausible bool
 }
 
+// Watermark strategies.
+const (
+	BoundedWatermark    = "bounded"   // out_of_orderness
+	AscendingWatermark  = "ascending" // times only rise; regressions are counted
+	MarkerWatermark     = "marker"    // some records say how far time is
+	DelayWatermark      = "delay"     // each record says how late its source may be
+	IngestionWatermark  = "ingestion" // time is when a record is read
+	NoWatermark         = "none"      // no event time: processing-time and global windows only
+	HoldWhenAllIdle     = "hold"      // S16
+	AdvanceWhenAllIdle  = "advance"   // S16a
+	DefaultAlignUpdates = time.Second // S22
+)
+
 // Watermark is the generator's setting, per split.
 type Watermark struct {
+	Kind           string
 	OutOfOrderness time.Duration
+	Marker         string        // marker: expression that holds for a marker
+	MarkerForAll   bool          // marker: a marker speaks for all splits of the source
+	DelayField     []string      // delay: path of an int64 field in ms
 	IdleTimeout    time.Duration // 0: never idle (bounded sources)
+	WhenAllIdle    string
 	Emit           Emit
+	Align          *Align // nil: the source is in no group
+}
+
+// Align puts a source into a group whose members stay near each other in event time.
+type Align struct {
+	Group    string
+	MaxDrift time.Duration
+	Update   time.Duration
 }
 
 // Emit says when a generator's watermark steps (T4). Exactly one is set.
@@ -138,24 +164,134 @@ const (
 	TimeMillis = "ms"          // Sink.TimeFormat: times as integers
 )
 
-// Step is an operator with keyed state.
+// Step is an operator: stateless, windowed, or a join.
 type Step struct {
-	ID              string
-	From            []string // ids of sources or steps
+	ID string
+	// From has the sources and steps that are read. Several are a union: they give the
+	// step the same fields, in any order of arrival. For a join it is left, right.
+	From []string
+	Join *Join // nil: no join
+
+	// Filter, Derive and Project are stateless and come first, in this order. A step with
+	// nothing else has no window and passes records on.
+	Filter  string    // expression that must hold; empty: all records
+	Derive  []Derived // new fields, or new values of old ones
+	Project []string  // the fields that are kept, in order; empty: all
+
 	Key             []string // fields of the input; empty: over all keys
-	Window          Window
+	Window          *Window  // nil: a stateless step or an interval join
+	Trigger         *Trigger // nil: the default of the window (S64)
+	Evictor         *Evictor // nil: none
 	AllowedLateness time.Duration
 	Aggregates      []Aggregate
 	OnError         string // "fail" or "dead_letter"
 	NullKey         string // "keep" or "drop"
 	Parallelism     int
+	AcceptCost      bool // the owner knows that the step calls its trigger very often (L7)
 }
+
+// Windowed reports whether the step has windows.
+func (s *Step) Windowed() bool { return s.Window != nil }
+
+// Derived is a field computed from others.
+type Derived struct{ Name, Expr string }
+
+// Join kinds.
+const (
+	WindowJoin   = "window"   // every pair of a window (S117)
+	CoGroupJoin  = "cogroup"  // both lists of a window (S116)
+	IntervalJoin = "interval" // pairs that are close in time (S110)
+)
+
+// Join pairs the records of two inputs that have the same key.
+type Join struct {
+	Kind string
+	// LeftKey and RightKey are the fields of either side; equal in number and kinds. The
+	// step's Key names them in the result.
+	LeftKey, RightKey []string
+	// Left and Right are the fields of either side that the result holds.
+	Left, Right []string
+	// Bounds of an interval join: how far right may lie from left; negative is before.
+	Lower, Upper                   time.Duration
+	LowerExclusive, UpperExclusive bool
+}
+
+// Window kinds.
+const (
+	Tumbling = "tumbling"
+	Sliding  = "sliding"
+	Session  = "session"
+	Day      = "day"
+	Global   = "global"
+	Count    = "count"
+)
+
+// Words for the two times.
+const (
+	EventTime      = "event"
+	ProcessingTime = "processing"
+)
 
 // Window is an assigner with its parameters.
 type Window struct {
-	Kind   string // "tumbling"
-	Size   time.Duration
-	Offset time.Duration
+	Kind     string
+	Time     string        // EventTime or ProcessingTime
+	Size     time.Duration // tumbling, sliding
+	Slide    time.Duration // sliding
+	Offset   time.Duration // tumbling, sliding
+	Gap      time.Duration // session with a fixed gap
+	GapField string        // session with the gap in each record, int64 ms
+	Zone     string        // day: IANA name
+	Records  int           // count: records of a window
+	Every    int           // count, sliding: records between firings; 0: tumbling
+}
+
+// Trigger kinds.
+const (
+	TriggerEventTime         = "event_time"
+	TriggerProcessingTime    = "processing_time"
+	TriggerContinuous        = "continuous"
+	TriggerCount             = "count"
+	TriggerDelta             = "delta"
+	TriggerPurging           = "purging"
+	TriggerProcessingTimeout = "processing_timeout"
+	TriggerCountOrTimeout    = "count_or_timeout"
+	TriggerNever             = "never"
+	TriggerEndOfStream       = "end_of_stream"
+)
+
+// Trigger says when a window fires (section G of the specification).
+type Trigger struct {
+	Kind      string
+	Time      string        // continuous, count_or_timeout
+	Every     time.Duration // continuous
+	N         int64         // count, count_or_timeout
+	After     time.Duration // processing_timeout, count_or_timeout
+	Field     string        // delta: int64 or float64
+	Threshold float64       // delta
+	Abs       bool          // delta
+	Purge     bool          // count_or_timeout
+	Reset     bool          // processing_timeout: start anew with every record
+	Clear     bool          // processing_timeout: clear the inner trigger, default true
+	Inner     *Trigger      // purging, processing_timeout
+}
+
+// Evictor kinds.
+const (
+	EvictCount = "count"
+	EvictTime  = "time"
+	EvictDelta = "delta"
+)
+
+// Evictor drops records of a window around a firing (section I).
+type Evictor struct {
+	Kind      string
+	N         int           // count: the last n stay
+	Keep      time.Duration // time: what is that much older than the newest goes
+	Field     string        // delta
+	Threshold float64       // delta
+	Abs       bool          // delta
+	After     bool          // behind the function
 }
 
 // Aggregate is one field of a result's value.

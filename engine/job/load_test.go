@@ -195,11 +195,12 @@ func describe(g *job.Graph) string {
 		for _, f := range s.Schema {
 			fmt.Fprintf(&b, "  field %s %s %q\n", f.Name, f.Kind, f.Path)
 		}
-		fmt.Fprintf(&b, "  time %+v\n  watermark %+v\n", s.Time, s.Watermark)
+		fmt.Fprintf(&b, "  time %+v\n  watermark %s\n", s.Time, describeWatermark(&s.Watermark))
 	}
 	for _, s := range g.Steps {
-		fmt.Fprintf(&b, "step %s from %q key %q window %+v lateness %s on_error %s null_key %q parallelism %d\n",
-			s.ID, s.From, s.Key, s.Window, s.AllowedLateness, s.OnError, s.NullKey, s.Parallelism)
+		fmt.Fprintf(&b, "step %s from %q key %q on_error %s null_key %q parallelism %d\n",
+			s.ID, s.From, s.Key, s.OnError, s.NullKey, s.Parallelism)
+		describeStep(&b, &s)
 		for _, a := range s.Aggregates {
 			fmt.Fprintf(&b, "  %s function %q plugin %q columns %v args %v\n", a.Name, a.Function, a.Plugin, a.Columns, a.Args)
 		}
@@ -209,6 +210,47 @@ func describe(g *job.Graph) string {
 			s.ID, s.From, s.File, s.Stdout, s.Memory, s.Default, s.OnlyLast, s.TimeFormat)
 	}
 	return b.String()
+}
+
+func describeWatermark(w *job.Watermark) string {
+	text := fmt.Sprintf("%s bound %s marker %q all %t delay %q idle %s/%s emit %+v",
+		w.Kind, w.OutOfOrderness, w.Marker, w.MarkerForAll, w.DelayField, w.IdleTimeout, w.WhenAllIdle, w.Emit)
+	if w.Align != nil {
+		text += fmt.Sprintf(" align %+v", *w.Align)
+	}
+	return text
+}
+
+// describeStep writes the parts that only some steps have.
+func describeStep(b *bytes.Buffer, s *job.Step) {
+	if s.Join != nil {
+		fmt.Fprintf(b, "  join %+v\n", *s.Join)
+	}
+	if s.Filter != "" {
+		fmt.Fprintf(b, "  filter %q\n", s.Filter)
+	}
+	for _, d := range s.Derive {
+		fmt.Fprintf(b, "  derive %s %q\n", d.Name, d.Expr)
+	}
+	if s.Project != nil {
+		fmt.Fprintf(b, "  project %q\n", s.Project)
+	}
+	if w := s.Window; w != nil {
+		fmt.Fprintf(b, "  window %s %s size %s slide %s offset %s gap %s/%q zone %q records %d every %d lateness %s\n",
+			w.Kind, w.Time, w.Size, w.Slide, w.Offset, w.Gap, w.GapField, w.Zone, w.Records, w.Every, s.AllowedLateness)
+	}
+	indent := "  trigger"
+	for t := s.Trigger; t != nil; t = t.Inner {
+		fmt.Fprintf(b, "%s %s time %q every %s n %d after %s field %q threshold %g abs %t purge %t reset %t clear %t\n",
+			indent, t.Kind, t.Time, t.Every, t.N, t.After, t.Field, t.Threshold, t.Abs, t.Purge, t.Reset, t.Clear)
+		indent = "  " + indent
+	}
+	if e := s.Evictor; e != nil {
+		fmt.Fprintf(b, "  evictor %+v\n", *e)
+	}
+	if s.AcceptCost {
+		b.WriteString("  accepts its cost\n")
+	}
 }
 
 const small = `version: 1

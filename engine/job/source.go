@@ -399,6 +399,7 @@ func timeZone(n *node) (string, string) {
 
 func (r *reader) watermark(s *sourceSpec, o *object) {
 	w := &s.Watermark
+	w.Kind, w.WhenAllIdle = BoundedWatermark, HoldWhenAllIdle
 	o.need("out_of_orderness", "say how far behind the latest a record may be, such as 5s; 0s where time never goes back")
 	w.OutOfOrderness, _ = scalar(o, "out_of_orderness", duration(durationRule{zero: true}))
 	if s.Bounded() {

@@ -139,6 +139,7 @@ func (r *reader) field(at place, path string, n *node, src *sourceSpec) *Field {
 }
 
 func (r *reader) window(s *stepSpec, o *object) {
+	s.Window = &Window{Kind: Tumbling, Time: EventTime}
 	o.need("tumbling", "it is the kind of window there is: {tumbling: 10s} or {tumbling: {size: 1d, offset: 6h}}")
 	n := o.n.find("tumbling")
 	c := o.r.object(nil, o.sub("tumbling"), "steps.*.window.tumbling", o.at)
@@ -153,7 +154,6 @@ func (r *reader) window(s *stepSpec, o *object) {
 	default:
 		s.Window.Size, size = scalar(o, "tumbling", duration(durationRule{}))
 	}
-	s.Window.Kind = "tumbling"
 	if n != nil && !dropped(n) {
 		offset, on := scalar(c, "offset", duration(durationRule{zero: true, negative: true}))
 		s.Window.Offset = offset
