@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"tidemark/engine/exchange"
 	"tidemark/engine/job"
 	"tidemark/engine/sink"
 	"tidemark/engine/stream"
@@ -104,8 +105,11 @@ func (j *Job) commit() error {
 			return sinkError(t.spec, err)
 		}
 	}
-	for _, t := range j.sinks {
+	for i, t := range j.sinks {
 		if err := t.sink.Commit(); err != nil {
+			for _, rest := range j.sinks[i+1:] {
+				_ = rest.sink.Abort() // stays in progress, with all of its rows
+			}
 			return sinkError(t.spec, err)
 		}
 		t.done.Store(true)
@@ -131,14 +135,20 @@ func (j *Job) Status(ctx context.Context) Report {
 		step   *StepReport
 	}
 	answers := make(chan answer, len(j.feeds)+len(j.keyed)) // room for all: no task waits for a reader
+	asked := 0
+	ask := func(box *exchange.Mailbox, f func()) {
+		if box.Post(f) {
+			asked++
+		}
+	}
 	for _, t := range j.feeds {
-		t.mail.Post(func() { r := t.report(); answers <- answer{source: &r} })
+		ask(t.mail, func() { r := t.report(); answers <- answer{source: &r} })
 	}
 	for _, t := range j.keyed {
-		t.inbox.Post(func() { r := t.report(); answers <- answer{step: &r} })
+		ask(t.inbox.Mailbox, func() { r := t.report(); answers <- answer{step: &r} })
 	}
 	m := j.merger()
-	for range len(j.feeds) + len(j.keyed) {
+	for range asked {
 		select {
 		case a := <-answers:
 			if a.source != nil {

@@ -198,7 +198,10 @@ func TestAWrongUnitIsAnErrorAndNotManyBadRecords(t *testing.T) {
 		{"ms", "is the unit s meant", 1}, {"ms", "is the unit us meant", 1000000}, {"s", "is the unit ms meant", 1000},
 	} {
 		in := fmt.Sprintf(`{"ts":%d,"k":"a","v":1}`+"\n", 1704067200*c.factor)
-		_, _, err := run(t, countJob, map[string]string{"in.jsonl": in}, "sources.in.time.unit="+c.unit)
+		_, report, err := run(t, countJob, map[string]string{"in.jsonl": in}, "sources.in.time.unit="+c.unit)
+		if b := report.Balance(); len(b) > 0 {
+			t.Errorf("unit %s: the ledger does not add up: %v", c.unit, b)
+		}
 		if !errors.Is(err, fault.ErrUser) || !strings.Contains(err.Error(), c.likely) {
 			t.Errorf("unit %s: got %v, want a hint at %s", c.unit, err, c.likely)
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -194,7 +195,7 @@ func (t *keyedTask) build(ctx context.Context) error {
 		a := &st.Aggregates[i]
 		f, err := t.job.function(ctx, st, a)
 		if err != nil {
-			return fmt.Errorf("aggregate %s: %w", a.Name, err)
+			return errors.Join(fmt.Errorf("aggregate %s: %w", a.Name, err), closeAll(fns))
 		}
 		fns = append(fns, f)
 		names = append(names, a.Name)
@@ -206,7 +207,7 @@ func (t *keyedTask) build(ctx context.Context) error {
 		Functions: fns, Groups: t.job.graph.MaxParallelism,
 	}, t)
 	if err != nil {
-		return err
+		return errors.Join(err, closeAll(fns))
 	}
 	t.op = op
 	t.results = t.job.portSinks(job.Port{Operator: st.ID})
@@ -220,6 +221,15 @@ func (t *keyedTask) build(ctx context.Context) error {
 		t.records[p.format] = result.NewRecordEncoder(t.job.origin(), st.ID, st.key, p.format)
 	}
 	return nil
+}
+
+// closeAll closes functions that no operator owns.
+func closeAll(fns []window.Function) error {
+	var errs []error
+	for _, f := range fns {
+		errs = append(errs, f.Agg.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // function makes an instance of an aggregate for one subtask.

@@ -140,7 +140,6 @@ func (s *split) fill(b *stream.Batch, rows int, now stream.Time, bad func(*resul
 		}
 		s.start, s.bytes = s.bytes, s.bytes+int64(n)
 		s.rest = append(s.rest[:0], b.Blob[n:end]...)
-		s.read += int64(b.N)
 		for _, d := range s.decoder.Bad() {
 			s.read++
 			if err := bad(&result.Bad{Source: s.source.ID, Split: s.name, Line: d.Line, Offset: d.Offset, Reason: string(d.Reason), Message: d.Message, Raw: d.Raw}); err != nil {
@@ -149,6 +148,7 @@ func (s *split) fill(b *stream.Batch, rows int, now stream.Time, bad func(*resul
 		}
 		if b.N > 0 {
 			if err := s.assign(b, now, bad); err != nil {
+				s.read -= int64(len(s.keep)) // they were not passed on
 				return err
 			}
 		}
@@ -221,6 +221,7 @@ func (s *split) assign(b *stream.Batch, now stream.Time, bad func(*result.Bad) e
 			if !errors.As(err, &e) {
 				return err
 			}
+			s.read++
 			if err := bad(s.bad(b, i, string(e.Reason), e.Message)); err != nil {
 				return err
 			}
@@ -233,6 +234,7 @@ func (s *split) assign(b *stream.Batch, now stream.Time, bad func(*result.Bad) e
 		}
 		if reason, ahead, ok := s.guard.Check(ts, s.arrivalOf(b, i, now), s.high); !ok {
 			r := s.bad(b, i, string(reason), fmt.Sprintf("event time is %d ms ahead of %s", ahead, map[timestamp.Reason]string{timestamp.Future: "the record's arrival (max_future)", timestamp.Jump: "the highest time so far (max_jump)"}[reason]))
+			s.read++
 			r.Quarantined, r.Time, r.AheadBy = true, ts, ahead
 			if err := bad(r); err != nil {
 				return err
@@ -245,6 +247,7 @@ func (s *split) assign(b *stream.Batch, now stream.Time, bad func(*result.Bad) e
 		b.High = append(b.High, s.high)
 		b.Split = append(b.Split, s.id)
 		s.keep = append(s.keep, uint32(i))
+		s.read++
 	}
 	if len(s.keep) < len(tokens) {
 		b.Keep(s.keep)

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"tidemark/engine/exchange"
@@ -30,6 +29,8 @@ type keyedTask struct {
 	records  map[result.TimeFormat]*result.RecordEncoder
 
 	rows, updates int64
+	// overflow sends output that has become much; set for the batch in work.
+	overflow func([]portSink) error
 }
 
 // run takes batches until all senders have ended or ctx has.
@@ -61,6 +62,7 @@ func (t *keyedTask) process(ctx context.Context, b *stream.Batch) error {
 	if t.job.opts.Complete {
 		hold(b)
 	}
+	t.overflow = func(ports []portSink) error { return overflow(ctx, ports) }
 	err = t.op.Process(b)
 	done()
 	// What was computed before an error leaves all the same: the record that stopped
@@ -101,7 +103,7 @@ func (t *keyedTask) Rows(r *result.Rows) error {
 		}
 		p.rows += r.N
 	}
-	return nil
+	return t.overflow(t.results)
 }
 
 // Late writes a late record.
@@ -111,7 +113,7 @@ func (t *keyedTask) Late(b *stream.Batch, i int, w stream.Window, wm stream.Time
 		p.lines = t.records[p.format].Late(p.lines, b, i, w, wm)
 		p.rows++
 	}
-	return nil
+	return t.overflow(t.late)
 }
 
 // Refused applies the step's policy to a record that user code refused.
@@ -130,7 +132,7 @@ func (t *keyedTask) Refused(b *stream.Batch, i int, w stream.Window, f *udf.Fail
 // RefusedPane applies it to a pane whose result could not be computed.
 func (t *keyedTask) RefusedPane(key []byte, w stream.Window, f *udf.Failure) error {
 	if t.step.OnError != job.DeadLetter {
-		return refusal(f, "result of window %s", windowText(w))
+		return refusal(f, "result of key %s in window %s", t.keyText(key), windowText(w))
 	}
 	for n := range t.failed {
 		p := &t.failed[n]
@@ -138,6 +140,11 @@ func (t *keyedTask) RefusedPane(key []byte, w stream.Window, f *udf.Failure) err
 		p.rows++
 	}
 	return nil
+}
+
+// keyText is a key for people.
+func (t *keyedTask) keyText(key []byte) string {
+	return result.NewRecordEncoder(t.job.origin(), t.step.ID, t.step.key, result.RFC3339).KeyText(key)
 }
 
 // refusal is the error that ends a job whose policy is to fail.
@@ -162,6 +169,3 @@ func (t *keyedTask) report() StepReport {
 }
 
 var _ window.Output = (*keyedTask)(nil)
-
-// stopped reports whether an error only says that the job was told to stop.
-func stopped(err error) bool { return errors.Is(err, context.Canceled) }

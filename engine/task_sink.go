@@ -50,7 +50,11 @@ func (t *sinkTask) run(failed func(error)) {
 		if broken {
 			continue
 		}
-		if err := t.sink.Write(b.lines); err != nil {
+		err := t.sink.Write(b.lines)
+		if err == nil && len(t.in) == 0 {
+			err = t.sink.Flush()
+		}
+		if err != nil {
 			broken = true
 			failed(sinkError(t.spec, err))
 			continue
@@ -83,6 +87,20 @@ type portSink struct {
 	format result.TimeFormat
 	lines  []byte
 	rows   int
+}
+
+// portBytes is how much output a task gathers before it hands some of it over in the
+// middle of a batch: a window of a million keys must not be encoded in memory as a whole.
+const portBytes = 256 << 10
+
+// overflow sends what has gathered if it is much.
+func overflow(ctx context.Context, ports []portSink) error {
+	for i := range ports {
+		if len(ports[i].lines) > portBytes {
+			return flushPorts(ctx, ports)
+		}
+	}
+	return nil
 }
 
 // flushPorts sends what has gathered.

@@ -95,11 +95,11 @@ func (t *sourceTask) replay(ctx context.Context) error {
 		if out == nil {
 			out = t.pool.Get(lo.batch)
 		}
-		for lo.at < lo.batch.N && out.N < t.job.graph.Settings.BatchRows && (second == nil || !second.before(lo, lo.at)) {
+		for lo.at < lo.batch.N && out.N < t.job.graph.Settings.BatchRows && !out.Heavy() && (second == nil || !second.before(lo, lo.at)) {
 			out.AppendRow(lo.batch, lo.at)
 			lo.at++
 		}
-		if out.N == t.job.graph.Settings.BatchRows {
+		if out.N == t.job.graph.Settings.BatchRows || out.Heavy() {
 			b := out
 			out = nil
 			if err := t.sendUpTo(ctx, b, lo, second); err != nil {
@@ -248,7 +248,12 @@ func (t *sourceTask) progress() error {
 func (t *sourceTask) follow(ctx context.Context) error {
 	t.combined = watermark.NewMin(len(t.splits))
 	if len(t.splits) == 0 { // idle at once: nothing to wait for (S20)
-		if err := t.status(ctx, true); err != nil {
+		if t.spec.Bounded() { // and at its end
+			end := t.pool.Get(nil)
+			end.Trailing = stream.MaxTime
+			return t.send(ctx, end)
+		}
+		if err := t.status(ctx, true, t.combined.Out()); err != nil {
 			return err
 		}
 	}
@@ -302,8 +307,8 @@ func (t *sourceTask) deliver(ctx context.Context, i int, b *stream.Batch) error 
 		b.WM[n] = t.combined.Out()
 	}
 	t.advance(i, s, s.out.Last())
-	if t.wasIdle && !t.combined.Idle() {
-		if err := t.status(ctx, false); err != nil {
+	if t.wasIdle && !t.combined.Idle() { // active first, at the time before the batch
+		if err := t.status(ctx, false, before); err != nil {
 			return err
 		}
 	}
@@ -355,7 +360,7 @@ func (t *sourceTask) probe(ctx context.Context, now stream.Time) error {
 	}
 	idle := t.combined.Idle()
 	if t.wasIdle && !idle {
-		if err := t.status(ctx, false); err != nil { // active first, then time
+		if err := t.status(ctx, false, before); err != nil { // active first, then time
 			return err
 		}
 	}
@@ -367,18 +372,18 @@ func (t *sourceTask) probe(ctx context.Context, now stream.Time) error {
 		}
 	}
 	if idle && !t.wasIdle {
-		if err := t.status(ctx, true); err != nil { // time first, then idle (S69)
+		if err := t.status(ctx, true, t.combined.Out()); err != nil { // time first, then idle (S69)
 			return err
 		}
 	}
 	return t.discover(ctx)
 }
 
-// status tells the receivers that the source became idle or active.
-func (t *sourceTask) status(ctx context.Context, idle bool) error {
+// status tells the receivers that the source became idle or active, at a watermark.
+func (t *sourceTask) status(ctx context.Context, idle bool, wm stream.Time) error {
 	t.wasIdle = idle
 	b := t.pool.Get(nil)
-	b.Trailing, b.Status = t.combined.Out(), stream.BecameActive
+	b.Trailing, b.Status = wm, stream.BecameActive
 	if idle {
 		b.Status = stream.BecameIdle
 	}
@@ -405,7 +410,7 @@ func (t *sourceTask) discover(ctx context.Context) error {
 		t.splits = append(t.splits, s)
 		t.combined.Add() // holds time back until it has spoken or is idle
 		if t.wasIdle {
-			if err := t.status(ctx, false); err != nil {
+			if err := t.status(ctx, false, t.combined.Out()); err != nil {
 				return err
 			}
 		}

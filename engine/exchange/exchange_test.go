@@ -89,7 +89,7 @@ func TestOrderedReplayIsAFunctionOfTheRows(t *testing.T) {
 			for i, in := range inboxes {
 				wg.Go(func() {
 					defer in.End()
-					last, trailing := place{stream.MinTime, 0}, stream.MinTime
+					last, trailing := place{wm: stream.MinTime}, stream.MinTime
 					next := make([]int64, senders)
 					for {
 						b, err := in.Next(ctx)
@@ -101,7 +101,7 @@ func TestOrderedReplayIsAFunctionOfTheRows(t *testing.T) {
 							break
 						}
 						for n := range b.N {
-							p := place{b.WM[n], b.Split[n]}
+							p := place{wm: b.WM[n], split: b.Split[n]}
 							if p.before(last) {
 								t.Errorf("receiver %d: %v after %v", i, p, last)
 							}

@@ -8,6 +8,7 @@
 package exchange
 
 import (
+	"bytes"
 	"context"
 	"sync"
 
@@ -20,13 +21,20 @@ import (
 type place struct {
 	wm    stream.Time
 	split stream.SplitID
+	tie   []byte // of rows of a step
 }
 
 func (p place) before(q place) bool {
-	return p.wm < q.wm || p.wm == q.wm && p.split < q.split
+	switch {
+	case p.wm != q.wm:
+		return p.wm < q.wm
+	case p.split != q.split:
+		return p.split < q.split
+	}
+	return bytes.Compare(p.tie, q.tie) < 0
 }
 
-var endPlace = place{stream.MaxTime, stream.LastSplit}
+var endPlace = place{wm: stream.MaxTime, split: stream.LastSplit}
 
 // queue is what one sender has sent and the receiver not yet taken.
 type queue struct {
@@ -40,7 +48,11 @@ type queue struct {
 func (q *queue) place() place {
 	if len(q.batches) > 0 {
 		b := q.batches[0]
-		return place{b.WM[q.head], b.Split[q.head]}
+		p := place{wm: b.WM[q.head], split: b.Split[q.head]}
+		if len(b.Tie) > 0 {
+			p.tie = b.Tie[q.head].Bytes(b.Blob)
+		}
+		return p
 	}
 	return q.tail
 }
@@ -80,7 +92,7 @@ type Config struct {
 func NewInbox(c Config) *Inbox {
 	in := &Inbox{ordered: c.Ordered, depth: c.Depth, rows: c.Rows, pool: c.Pool, queues: make([]queue, len(c.Inputs)), told: stream.MinTime, Mailbox: NewMailbox()}
 	for i := range in.queues {
-		in.queues[i].tail = place{stream.MinTime, 0}
+		in.queues[i].tail = place{wm: stream.MinTime}
 		in.queues[i].space = make(chan struct{}, 1)
 	}
 	in.combine = newCombiner(c.Inputs, c.Separate)
@@ -95,7 +107,7 @@ func NewInbox(c Config) *Inbox {
 func (in *Inbox) Send(ctx context.Context, sender int, b *stream.Batch) error {
 	if in.ordered && b.N == 0 {
 		in.mu.Lock()
-		in.queues[sender].tail = place{b.Trailing, b.Next}
+		in.queues[sender].tail = place{wm: b.Trailing, split: b.Next}
 		in.mu.Unlock()
 		in.pool.Put(b)
 		in.Notify()
@@ -106,7 +118,7 @@ func (in *Inbox) Send(ctx context.Context, sender int, b *stream.Batch) error {
 		in.mu.Lock()
 		if len(q.batches) < in.depth {
 			q.batches = append(q.batches, b)
-			q.tail = place{b.Trailing, b.Next}
+			q.tail = place{wm: b.Trailing, split: b.Next}
 			if !in.ordered {
 				in.fifo = append(in.fifo, sender)
 			}
@@ -203,7 +215,7 @@ func (in *Inbox) merge() (b *stream.Batch, end bool) {
 	for {
 		lo, second := in.lowest()
 		q := &in.queues[lo]
-		if len(q.batches) == 0 || b != nil && b.N == in.rows {
+		if len(q.batches) == 0 || b != nil && (b.N == in.rows || b.Heavy()) {
 			wm := q.place().wm
 			if b == nil && wm > in.told {
 				b = in.pool.Get(nil)
@@ -217,7 +229,10 @@ func (in *Inbox) merge() (b *stream.Batch, end bool) {
 		if b == nil {
 			b = in.pool.Get(src)
 		}
-		for q.head < src.N && b.N < in.rows && !second.before(q.place()) {
+		if b.Source != src.Source {
+			return in.trailing(b, q.place().wm), false // inputs have columns of their own
+		}
+		for q.head < src.N && b.N < in.rows && !b.Heavy() && !second.before(q.place()) {
 			b.AppendRow(src, q.head)
 			q.head++
 		}

@@ -15,20 +15,29 @@ type Mailbox struct {
 // NewMailbox makes an empty mailbox.
 func NewMailbox() *Mailbox { return &Mailbox{wake: make(chan struct{}, 1)} }
 
+// maxMail bounds the messages that wait: a task that is inside a call that does not
+// return answers none, and whoever asks on must not fill the memory.
+const maxMail = 64
+
 // Post has f called by the task. When the task has ended, f is called at once: the
-// state is nobody's any more and does not change.
-func (m *Mailbox) Post(f func()) {
+// state is nobody's any more and does not change. It reports false, and does nothing,
+// when too many messages wait already.
+func (m *Mailbox) Post(f func()) bool {
 	m.mu.Lock()
-	ended := m.ended
-	if !ended {
+	ended, full := m.ended, len(m.mail) >= maxMail
+	if !ended && !full {
 		m.mail = append(m.mail, f)
 	}
 	m.mu.Unlock()
-	if ended {
+	switch {
+	case ended:
 		f()
-		return
+	case full:
+		return false
+	default:
+		m.Notify()
 	}
-	m.Notify()
+	return true
 }
 
 // Notify wakes the task.

@@ -44,6 +44,9 @@ func (p *Pool) Get(like *stream.Batch) *stream.Batch {
 
 // Put takes back a batch that nobody uses any more.
 func (p *Pool) Put(b *stream.Batch) {
+	if b.Heavy() { // memory that one large record has asked for
+		b.Blob = nil
+	}
 	p.mu.Lock()
 	if len(p.free) < poolMax {
 		p.free = append(p.free, b)

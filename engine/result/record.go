@@ -3,6 +3,7 @@ package result
 import (
 	"encoding/base64"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"tidemark/engine/stream"
@@ -85,6 +86,11 @@ func appendPlace(dst []byte, source, split string, line int64) []byte {
 	dst = appendText(dst, split)
 	dst = appendMember(dst, "line")
 	return strconv.AppendInt(dst, line, 10)
+}
+
+// KeyText is an encoded key as JSON, for messages.
+func (e *RecordEncoder) KeyText(key []byte) string {
+	return strings.TrimPrefix(string(e.appendKey(nil, key)), `,"key":`)
 }
 
 // appendKey appends the key member. The key was encoded by this process or came

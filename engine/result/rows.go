@@ -23,12 +23,14 @@ func (k Kind) String() string { return kindNames[k] }
 // Rows is a batch of result rows as columns. The receiver may use it until the call
 // that passed it returns.
 type Rows struct {
-	N        int
-	Key      stream.Columns // one column for each field of the key; none: over all keys
-	Window   []stream.Window
-	Kind     []Kind
-	Revision []uint32
-	Values   []stream.Columns // one for each aggregate, with the columns of its outputs
+	N   int
+	Key stream.Columns // one column for each field of the key; none: over all keys
+	// EncodedKey has the key of each row as the engine knows it.
+	EncodedKey [][]byte
+	Window     []stream.Window
+	Kind       []Kind
+	Revision   []uint32
+	Values     []stream.Columns // one for each aggregate, with the columns of its outputs
 	// SinceLast: the value holds only what came since a purge, not all of the window.
 	SinceLast []bool
 	// Replaces lists windows whose results this one takes the place of (M4).
@@ -49,6 +51,7 @@ func (r *Rows) Reset(key []stream.Field, values [][]stream.Field) {
 		resetColumns(&r.Values[i], v)
 	}
 	r.Window, r.Kind, r.Revision = r.Window[:0], r.Kind[:0], r.Revision[:0]
+	r.EncodedKey = r.EncodedKey[:0]
 	r.SinceLast, r.Replaces = r.SinceLast[:0], r.Replaces[:0]
 }
 

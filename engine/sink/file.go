@@ -79,7 +79,7 @@ func (s *File) Target() string { return s.path }
 // Write adds lines.
 func (s *File) Write(lines []byte) error {
 	if len(s.buf)+len(lines) > bufferSize {
-		if err := s.flush(); err != nil {
+		if err := s.Flush(); err != nil {
 			return err
 		}
 	}
@@ -90,7 +90,8 @@ func (s *File) Write(lines []byte) error {
 	return nil
 }
 
-func (s *File) flush() error {
+// Flush writes what is in the buffer.
+func (s *File) Flush() error {
 	err := s.write(s.buf)
 	s.buf = s.buf[:0]
 	return err
@@ -108,7 +109,7 @@ func (s *File) write(p []byte) error {
 
 // Prepare makes the lines durable.
 func (s *File) Prepare() error {
-	if err := s.flush(); err != nil {
+	if err := s.Flush(); err != nil {
 		return err
 	}
 	if s.direct {
@@ -139,7 +140,7 @@ func (s *File) Commit() error {
 
 // Abort writes what it has, so that it can be looked at, and leaves it in progress.
 func (s *File) Abort() error {
-	err := s.flush()
+	err := s.Flush()
 	if cerr := s.f.Close(); err == nil && cerr != nil {
 		err = fault.Externalf("close %s: %w", s.path, reason(cerr))
 	}

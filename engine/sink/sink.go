@@ -5,6 +5,7 @@ package sink
 // Sink takes the output of one port. All calls come from one goroutine, in this order:
 //
 //	Write*                      rows of one epoch
+//	Flush                       any time: nothing else is waiting to be written
 //	Prepare, then Commit        the epoch is complete and shall be seen
 //	or Abort                    the job ends without it
 //
@@ -14,6 +15,9 @@ package sink
 type Sink interface {
 	// Write takes whole lines; the slice is borrowed for the call.
 	Write(lines []byte) error
+	// Flush passes on what Write has kept back, so that whoever looks at a job in progress
+	// sees all of its rows.
+	Flush() error
 	Prepare() error
 	Commit() error
 	Abort() error

@@ -19,6 +19,7 @@ type Stream struct {
 func NewStream(w io.Writer, name string) *Stream { return &Stream{w, name} }
 
 func (s *Stream) Target() string { return s.name }
+func (s *Stream) Flush() error   { return nil }
 func (s *Stream) Prepare() error { return nil }
 func (s *Stream) Commit() error  { return nil }
 func (s *Stream) Abort() error   { return nil }
@@ -44,6 +45,7 @@ type Memory struct {
 func NewMemory(limit int) *Memory { return &Memory{limit: limit} }
 
 func (m *Memory) Target() string { return "memory" }
+func (m *Memory) Flush() error   { return nil }
 func (m *Memory) Prepare() error { return nil }
 func (m *Memory) Commit() error  { return nil }
 func (m *Memory) Abort() error   { return nil }

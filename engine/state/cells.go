@@ -49,7 +49,7 @@ type Parts [][][]byte
 
 // maxKeyBytes bounds the keys of one table: keyEnd has 32 bits. Beyond it the
 // table reports itself full, long before that the state budget does.
-const maxKeyBytes = 1<<32 - 1<<20
+const maxKeyBytes = 1<<32 - 1
 
 // NewCells makes an empty table for accumulators of width bytes and for so many
 // aggregates of varying size.
@@ -146,8 +146,8 @@ func (c *Cells) add(key, fresh []byte) int {
 	return len(c.keyEnd) - 1
 }
 
-// Full reports whether the table may not take another key.
-func (c *Cells) Full() bool { return len(c.keys) > maxKeyBytes }
+// Full reports whether the table may not take another key of n bytes.
+func (c *Cells) Full(n int) bool { return len(c.keys)+n > maxKeyBytes }
 
 func (c *Cells) grow() {
 	old := c.index

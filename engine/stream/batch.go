@@ -1,5 +1,7 @@
 package stream
 
+import "encoding/binary"
+
 // Batch carries records of one sender, in order, as columns (engine rule T1). It
 // has no meaning of its own: cut elsewhere, the same records give the same rows.
 //
@@ -29,6 +31,10 @@ type Batch struct {
 	// Next is the split that the sender reads next, at Trailing: with it the place
 	// of the sender in the order of an ordered replay (T6).
 	Next SplitID
+
+	// Tie orders rows of a step that stand at the same watermark, in an ordered replay:
+	// bytes in Blob, from AppendTie. Rows of sources have none; their split decides.
+	Tie []Str
 
 	// Key and Hash are set when the batch is routed by key: the encoded key
 	// (see AppendKey) in Blob, and its hash.
@@ -60,7 +66,7 @@ func (b *Batch) Reset(kinds []Kind) {
 	b.Columns.Reset(kinds)
 	b.Split, b.Pos, b.Raw = b.Split[:0], b.Pos[:0], b.Raw[:0]
 	b.Time, b.WM, b.High = b.Time[:0], b.WM[:0], b.High[:0]
-	b.Key, b.Hash = b.Key[:0], b.Hash[:0]
+	b.Key, b.Hash, b.Tie = b.Key[:0], b.Hash[:0], b.Tie[:0]
 	b.Trailing, b.Next, b.Status = MinTime, 0, Same
 }
 
@@ -75,6 +81,9 @@ func (b *Batch) AppendRow(src *Batch, i int) {
 	b.Time = append(b.Time, src.Time[i])
 	b.WM = append(b.WM, src.WM[i])
 	b.High = append(b.High, src.High[i])
+	if len(src.Tie) > 0 {
+		b.Tie = append(b.Tie, b.copyStr(&src.Columns, src.Tie[i]))
+	}
 	if len(src.Key) > 0 {
 		b.Key = append(b.Key, b.copyStr(&src.Columns, src.Key[i]))
 		b.Hash = append(b.Hash, src.Hash[i])
@@ -111,4 +120,11 @@ func (b *Batch) Keep(rows []uint32) {
 		b.Raw[n], b.Pos[n] = b.Raw[r], b.Pos[r]
 	}
 	b.N, b.Raw, b.Pos = len(rows), b.Raw[:len(rows)], b.Pos[:len(rows)]
+}
+
+// AppendTie appends bytes that compare like (end of the window, key): the order in which
+// rows of a step follow each other at one watermark (T6).
+func AppendTie(dst []byte, end Time, key []byte) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, uint64(end)^1<<63)
+	return append(dst, key...)
 }

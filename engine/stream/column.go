@@ -208,6 +208,13 @@ func (c *Columns) copyStr(src *Columns, s Str) Str {
 	return Str{off, s.Len}
 }
 
+// maxBlob is how much text rows may bring together before a batch must go: far below the
+// 4 GiB that Str can address, with room for the largest record.
+const maxBlob = 64 << 20
+
+// Heavy reports whether the table must not grow any more.
+func (c *Columns) Heavy() bool { return len(c.Blob) >= maxBlob }
+
 // Reset empties the table for reuse and gives it columns of these kinds.
 func (c *Columns) Reset(kinds []Kind) {
 	if cap(c.Cols) < len(kinds) {

@@ -110,10 +110,10 @@ func (o *Aligned) record(b *stream.Batch, i int) error {
 		return o.out.Late(b, i, w, o.wm)
 	}
 	buck := o.windows.find(w, o.wm)
-	table, slot := o.cellOf(buck, b.Hash[i], key)
-	if table.Full() {
+	if t := o.tableOf(buck, b.Hash[i]); t.Full(len(key)) {
 		return fault.As(fault.ErrQuota, fmt.Errorf("window %d..%d: the keys of one key group exceed 4 GiB; raise max_parallelism", w.Start, w.End))
 	}
+	table, slot := o.cellOf(buck, b.Hash[i], key)
 	o.seg.add(uint32(i), cell{table: table, slot: slot, window: w})
 	if w.MaxTimestamp() > o.wm {
 		return nil
@@ -133,13 +133,16 @@ func (o *Aligned) record(b *stream.Batch, i int) error {
 
 // cellOf finds or makes the cell of a key in a window.
 func (o *Aligned) cellOf(b *bucket, hash uint64, key []byte) (*state.Cells, int) {
-	group := stream.KeyGroup(hash, o.cfg.Groups)
-	table := b.tables[group]
-	if table == nil {
-		table = state.NewCells(o.width, o.varying)
-		b.tables[group] = table
-	}
+	table := o.tableOf(b, hash)
 	return table, table.Slot(hash, key, o.fresh)
+}
+
+func (o *Aligned) tableOf(b *bucket, hash uint64) *state.Cells {
+	group := stream.KeyGroup(hash, o.cfg.Groups)
+	if b.tables[group] == nil {
+		b.tables[group] = state.NewCells(o.width, o.varying)
+	}
+	return b.tables[group]
 }
 
 // advance moves event time to w, which is above the current watermark: what is

@@ -194,7 +194,7 @@ func TestALargeSetIsCopiedOnlyWhenItDoubles(t *testing.T) {
 		if i%1000 != 999 {
 			continue
 		}
-		for _, buck := range s.op.windows.open {
+		for _, buck := range s.op.(*Aligned).windows.open {
 			for _, table := range buck.tables {
 				if table != nil && len(table.Parts[0][0]) > 16 {
 					t.Fatalf("after %d batches: %d partials", i+1, len(table.Parts[0][0]))

@@ -90,8 +90,13 @@ func (s *buckets) panes() int64 {
 	n := int64(0)
 	for _, b := range s.open {
 		for _, t := range b.tables {
-			if t != nil {
-				n += int64(t.Len())
+			if t == nil {
+				continue
+			}
+			for _, rows := range t.Rows {
+				if rows > 0 {
+					n++
+				}
 			}
 		}
 	}

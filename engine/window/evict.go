@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"tidemark/engine/stream"
+	"tidemark/internal/fault"
 )
 
 // Evictor drops records of a pane's list when it fires (S84). Exactly one of Count,
@@ -21,7 +22,7 @@ type Evictor struct {
 }
 
 // errMixedTimes: a time evictor stands over records with and without timestamps (S86).
-var errMixedTimes = errors.New("a time evictor needs records that all have a timestamp, or none")
+var errMixedTimes = fault.As(fault.ErrUser, errors.New("a time evictor needs records that all have a timestamp, or none"))
 
 // evict marks the records to drop.
 func (v *Evictor) evict(l *elements) (gone []bool, err error) {

@@ -63,6 +63,12 @@ func (o *contents) fire(cells []cell) error {
 	if cells = cells[:n]; n == 0 {
 		return nil
 	}
+	if n > 1 && o.bulky(cells) {
+		if err := o.fire(cells[:n/2]); err != nil {
+			return err
+		}
+		return o.fire(cells[n/2:])
+	}
 	f, at, err := o.emit(cells)
 	if err != nil || f == nil {
 		return err
@@ -86,6 +92,19 @@ func (o *contents) fire(cells []cell) error {
 		}
 	}
 	return nil
+}
+
+// bulky reports whether the accumulators of varying size are too much for one call.
+func (o *contents) bulky(cells []cell) bool {
+	n := 0
+	for v := range o.varying {
+		for _, c := range cells {
+			for _, p := range c.table.Parts[v][c.slot] {
+				n += len(p)
+			}
+		}
+	}
+	return n > callBytes
 }
 
 // emit computes the results of all cells and hands them on. A failure changes
@@ -136,6 +155,7 @@ func (o *contents) describe(r *result.Rows, c cell) {
 	case revision > 0:
 		kind = result.Update
 	}
+	r.EncodedKey = append(r.EncodedKey, c.key())
 	r.Window = append(r.Window, c.window)
 	r.Kind = append(r.Kind, kind)
 	r.Revision = append(r.Revision, revision)
@@ -170,6 +190,10 @@ func (fn *function) gather(cells []cell) (*udf.Failure, error) {
 		if len(p) == 0 {
 			fn.other.Reset(0)
 			if err := fn.Agg.Create(&fn.other, 1); err != nil {
+				var f *udf.Failure
+				if errors.As(err, &f) {
+					return f, nil
+				}
 				return nil, err
 			}
 			fn.accs.Append(fn.other.At(0))

@@ -29,9 +29,11 @@ type GeneralConfig struct {
 	// WindowState: a function keeps state for each window, which sessions do not have
 	// (S91).
 	WindowState bool
-	// Eager lets a trigger see a record only once the functions have taken it: needed
-	// where a refused record is set aside and the trigger's state would count it (E8).
-	Eager bool
+	// SetAside: a record that user code refuses is set aside and the step goes on. Then
+	// each record is tried on copies before anything sees it, since a refused one must
+	// leave no trace in sessions, triggers and timers (E8). Otherwise a refusal ends the
+	// job, and what it leaves behind is gone with it.
+	SetAside bool
 	// Side tells the inputs of a join apart; nil: there is one input.
 	Side func(stream.SourceID) uint8
 }
@@ -49,6 +51,7 @@ type General struct {
 	// timers by domain. They are one queue for the subtask, so that firings leave in
 	// order of time; a pane knows its own.
 	timers [2]timerQueue
+	live   [2]int // timers that are set; the queues hold deleted ones too
 	table  *state.Cells
 	lists  bool
 	seq    uint64
@@ -241,7 +244,7 @@ func (o *General) clean(p *pane) {
 	p.user, p.ended, p.purged, p.replaces = nil, false, false, nil
 	if o.cfg.Assigner.Merging() {
 		p.owner.retire(p)
-		p.gone = true
+		p.drop()
 	}
 }
 
@@ -254,6 +257,11 @@ func (o *General) forget(p *pane) {
 	if k.panes[p.window] == p {
 		delete(k.panes, p.window)
 	}
+	o.forgetKey(k)
+}
+
+// forgetKey drops a key of which nothing is left.
+func (o *General) forgetKey(k *keyState) {
 	if len(k.panes) == 0 && k.user == nil && len(k.cohorts) == 0 {
 		delete(o.keys, string(k.key))
 	}
@@ -284,6 +292,15 @@ func (o *General) record(b *stream.Batch, i int) error {
 		k = &keyState{key: append([]byte(nil), key...), hash: b.Hash[i], panes: map[stream.Window]*pane{}}
 		o.keys[string(k.key)] = k
 	}
+	if o.cfg.SetAside {
+		if f, w, err := o.trial(k, b, i); err != nil {
+			return err
+		} else if f != nil {
+			o.forgetKey(k)
+			o.ledger.Failed++
+			return o.out.Refused(b, i, w, f)
+		}
+	}
 	o.accepted = o.accepted[:0]
 	refused := stream.Global
 	for _, w := range o.windows {
@@ -300,9 +317,7 @@ func (o *General) record(b *stream.Batch, i int) error {
 		o.accepted = append(o.accepted, p)
 	}
 	if len(o.accepted) == 0 {
-		if len(k.panes) == 0 && k.user == nil {
-			delete(o.keys, string(k.key))
-		}
+		o.forgetKey(k)
 		if o.refused == i {
 			return nil
 		}
@@ -364,16 +379,6 @@ func (o *General) take(b *stream.Batch, i int, k *keyState) error {
 	if o.lists {
 		o.ledger.Counted++
 		o.ledger.Open++
-	} else if o.cfg.Eager {
-		if err := o.flush(); err != nil {
-			return err
-		}
-		if o.refused == i {
-			for _, p := range o.accepted {
-				o.forget(p)
-			}
-			return nil
-		}
 	}
 	o.account(k)
 	e := trigger.Element{Time: b.Time[i]}
@@ -409,6 +414,7 @@ func (o *General) take(b *stream.Batch, i int, k *keyState) error {
 // firePane emits the contents of a pane: one row of the functions' results.
 func (o *General) firePane(p *pane) error {
 	ended := p.kind() != 0 && p.window.MaxTimestamp() <= o.clock()
+	firings := o.table.Fired[p.slot]
 	if !o.lists {
 		if err := o.fire([]cell{p.cell()}); err != nil {
 			return err
@@ -416,9 +422,10 @@ func (o *General) firePane(p *pane) error {
 	} else if err := o.fireList(p); err != nil {
 		return err
 	}
-	if ended {
-		p.ended = true
+	if o.table.Fired[p.slot] == firings {
+		return nil // the result was refused: nothing has fired
 	}
+	p.ended = p.ended || ended
 	p.replaces = nil
 	for c, f := range p.owner.cohorts {
 		if c.first <= p.window.Start && p.window.Start <= c.last {

@@ -56,7 +56,7 @@ func TestScripts(t *testing.T) {
 type script struct {
 	t    *testing.T
 	size int
-	op   *Aligned
+	op   Operator
 	out  recorder
 	b    *stream.Batch
 	wm   stream.Time

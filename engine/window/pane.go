@@ -58,6 +58,15 @@ func (p *pane) empty() bool {
 		!slices.ContainsFunc(p.state, func(w int64) bool { return w != 0 })
 }
 
+// drop takes a session out of sight: its timers are ignored from here on (S49).
+func (p *pane) drop() {
+	p.gone = true
+	for d := range p.timers {
+		p.op.live[d] -= len(p.timers[d])
+		p.timers[d] = nil
+	}
+}
+
 // filled reports whether the pane has contents (S70).
 func (p *pane) filled() bool {
 	return p.slot >= 0 && p.op.table.Rows[p.slot] > 0 || p.elements != nil && len(p.elements.refs) > 0

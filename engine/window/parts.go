@@ -11,6 +11,10 @@ import (
 // one; two are merged when the newer has grown to at least half of the older, so that
 // a large set is copied only when it doubles (K4), and all of them before a firing.
 
+// callBytes bounds the accumulators of varying size in one call: a second copy of some
+// of the state, not of all of it.
+const callBytes = 64 << 20
+
 // keepParts stores the partials of an add and merges where it is due.
 func (fn *function) keepParts(s *segment) error {
 	if len(fn.rows.Sel) == 0 {
@@ -50,6 +54,9 @@ func (fn *function) merge(cells []cell, all bool) (*udf.Failure, error) {
 			n := len(p)
 			if n < 2 || stuck[i] || !all && 2*len(p[n-1]) < len(p[n-2]) {
 				continue
+			}
+			if len(due) > 0 && len(fn.accs.Data)+len(fn.other.Data)+len(p[n-2])+len(p[n-1]) > callBytes {
+				break // the rest in the next call
 			}
 			fn.accs.Append(p[n-2])
 			fn.other.Append(p[n-1])

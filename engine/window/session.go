@@ -1,7 +1,6 @@
 package window
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -16,11 +15,7 @@ import (
 // that the record is in now, or nil if that is late (S46) or the record was set aside
 // because the functions could not merge.
 func (o *General) merge(k *keyState, w stream.Window, b *stream.Batch, i int) (*pane, error) {
-	o.spans = o.spans[:0]
-	for _, p := range k.sessions {
-		o.spans = append(o.spans, p.window)
-	}
-	lo, hi, result := Touching(o.spans, w)
+	lo, hi, result := o.touching(k, w)
 	touched := k.sessions[lo:hi]
 	if len(touched) == 1 && touched[0].window == result {
 		return touched[0], nil // inside an existing session: nothing merges (S48)
@@ -66,12 +61,21 @@ func (o *General) merge(k *keyState, w stream.Window, b *stream.Batch, i int) (*
 		o.cfg.Trigger.Clear(q.context())
 		d, t := q.cleanup()
 		q.DeleteTimer(d, t)
-		q.gone = true
+		q.drop()
 		delete(k.panes, q.window)
 	}
 	k.panes[result] = p
 	k.sessions = slices.Replace(k.sessions, lo, hi, p)
 	return p, nil
+}
+
+// touching is Touching among the sessions in flight of a key.
+func (o *General) touching(k *keyState, w stream.Window) (lo, hi int, cover stream.Window) {
+	o.spans = o.spans[:0]
+	for _, p := range k.sessions {
+		o.spans = append(o.spans, p.window)
+	}
+	return Touching(o.spans, w)
 }
 
 // Touching returns which of the windows, sorted by start and apart from each other, w
@@ -106,28 +110,21 @@ func (o *General) mergeContents(p *pane, olds []*pane) (*udf.Failure, error) {
 	}
 	for i := range o.fns {
 		fn := &o.fns[i]
-		for _, q := range filled {
-			if fn.info.Width == 0 {
+		if fn.info.Width == 0 {
+			for _, q := range filled {
 				parts[fn.part] = append(parts[fn.part], o.table.Parts[fn.part][q.slot]...)
-				continue
 			}
-			acc := o.table.Acc(q.slot, fn.off, fn.info.Width)
-			if accs[i] == nil {
-				accs[i] = slices.Clone(acc)
-				continue
-			}
-			fn.accs.Reset(fn.info.Width)
-			fn.other.Reset(fn.info.Width)
-			fn.accs.Append(accs[i])
-			fn.other.Append(acc)
-			if err := fn.Agg.Merge(&fn.accs, &fn.other); err != nil {
-				var f *udf.Failure
-				if errors.As(err, &f) {
-					return &udf.Failure{Trap: f.Trap, Module: f.Module, Message: "merging sessions: " + f.Message}, nil
-				}
-				return nil, err
-			}
-			accs[i] = slices.Clone(fn.accs.At(0))
+			continue
+		}
+		f, err := retry(func() (err error) {
+			accs[i], err = o.mergedAcc(fn, o.cells(filled))
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if f != nil {
+			return &udf.Failure{Trap: f.Trap, Module: f.Module, Message: "merging sessions: " + f.Message}, nil
 		}
 	}
 	// All calls have succeeded: write.

@@ -237,7 +237,7 @@ func (o *Slices) place(hash uint64, key []byte, slice int64) (id uint32, at int,
 	if ok {
 		return id, at, nil
 	}
-	if o.panes.Full() || o.cells.Len() >= maxSlots || o.sums.Len() >= maxSlots-1 {
+	if o.panes.Full(len(key)) || o.cells.Len() >= maxSlots || o.sums.Len() >= maxSlots-1 {
 		return id, at, fault.As(fault.ErrQuota, fmt.Errorf("the keys and slices of one subtask exceed 4 Gi; raise parallelism"))
 	}
 	if len(k.cells) == 0 {
@@ -298,7 +298,8 @@ func (o *Slices) reachWindow(k int64) {
 }
 
 // clean drops the slices that no window behind k holds, and settles the ledger for their
-// records (L2): all of them were in a window that has fired.
+// records (L2): all of them were in a window that has fired. Where a result was refused
+// that is not known slice by slice, and they count as fired all the same.
 func (o *Slices) clean(k int64) {
 	if k <= o.closed {
 		return

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"errors"
+	"maps"
 	"slices"
 
 	"tidemark/engine/state"
@@ -144,7 +145,11 @@ func (o *General) writeKey(w *state.Writer, k *keyState) {
 	w.Bytes(k.key)
 	w.Bytes(k.user)
 	w.Len(len(k.cohorts))
-	for c, f := range k.cohorts {
+	cohorts := slices.SortedFunc(maps.Keys(k.cohorts), func(a, b cohort) int {
+		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.last, b.last))
+	})
+	for _, c := range cohorts {
+		f := k.cohorts[c]
 		w.I64(int64(c.first))
 		w.I64(int64(c.last))
 		w.I64(f.records)

@@ -52,7 +52,31 @@ func (p *pane) SetTimer(d trigger.Domain, t stream.Time) {
 		return
 	}
 	p.timers[d] = append(p.timers[d], t)
-	heap.Push(&p.op.timers[d], timer{t, p})
+	p.op.live[d]++
+	q := &p.op.timers[d]
+	if len(*q) > 2*p.op.live[d]+minStale {
+		q.sweep(d)
+	}
+	heap.Push(q, timer{t, p})
+}
+
+// minStale is how many entries of deleted timers are not worth a sweep.
+const minStale = 1024
+
+// sweep drops the entries of deleted timers, when they have become most of the queue: a
+// session that grows leaves one for each record.
+func (q *timerQueue) sweep(d trigger.Domain) {
+	seen := map[timer]bool{}
+	kept := (*q)[:0]
+	for _, x := range *q {
+		if !seen[x] && slices.Contains(x.pane.timers[d], x.t) {
+			seen[x] = true
+			kept = append(kept, x)
+		}
+	}
+	clear((*q)[len(kept):])
+	*q = kept
+	heap.Init(q)
 }
 
 func (p *pane) DeleteTimer(d trigger.Domain, t stream.Time) { p.unset(d, t) }
@@ -65,5 +89,6 @@ func (p *pane) unset(d trigger.Domain, t stream.Time) bool {
 	last := len(p.timers[d]) - 1
 	p.timers[d][i] = p.timers[d][last]
 	p.timers[d] = p.timers[d][:last]
+	p.op.live[d]--
 	return true
 }

@@ -1,7 +1,6 @@
 package window
 
 import (
-	"errors"
 	"fmt"
 
 	"tidemark/engine/result"
@@ -53,30 +52,40 @@ func (o *General) evict(p *pane, after bool) error {
 	return nil
 }
 
-// results runs all functions over the list of a pane.
+// results runs all functions over the list of a pane. After a failure user state is
+// what it was.
 func (o *General) results(p *pane, r *result.Rows) (*udf.Failure, error) {
+	key, own := p.owner.user, p.user
+	f, err := o.runAll(p, r)
+	if f != nil || err != nil {
+		p.owner.user, p.user = key, own
+	}
+	return f, err
+}
+
+func (o *General) runAll(p *pane, r *result.Rows) (*udf.Failure, error) {
 	b, sel := p.elements.rows(0)
 	for i := range o.fns {
-		fn := &o.fns[i]
-		if err := fn.once(b, sel, &r.Values[i]); err != nil {
-			var f *udf.Failure
-			if errors.As(err, &f) {
-				return f, nil
-			}
+		fn, out := &o.fns[i], &r.Values[i]
+		f, err := retry(func() error { return fn.once(b, sel, out) })
+		if err != nil {
 			return nil, fmt.Errorf("aggregate %s: %w", fn.Name, err)
 		}
-		r.Values[i].N = 1
+		if f != nil {
+			return f, nil
+		}
+		out.N = 1
 	}
 	in := udf.Records{Key: p.owner.key, Window: p.window, Watermark: o.wm, Now: o.now, List: p.elements, KeyState: &p.owner.user, WindowState: &p.user}
 	for i, w := range o.cfg.Whole {
 		out := &r.Values[len(o.fns)+i]
 		in.Cols = w.Cols
-		if err := w.Fn.Result(in, out); err != nil {
-			var f *udf.Failure
-			if errors.As(err, &f) {
-				return f, nil
-			}
+		f, err := retry(func() error { return w.Fn.Result(in, out) })
+		if err != nil {
 			return nil, fmt.Errorf("function %s: %w", w.Name, err)
+		}
+		if f != nil {
+			return f, nil
 		}
 		out.N = 1
 	}
