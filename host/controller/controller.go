@@ -40,10 +40,13 @@ type Options struct {
 type Controller struct {
 	o Options
 
+	// mu is held for as long as memory takes, never across a disk: all tenants wait
+	// for it.
 	mu     sync.Mutex
 	live   map[jobKey]*live
+	claims map[jobKey]chan struct{} // see claim; closed when the claim ends
 	closed bool
-	jobs   sync.WaitGroup // one for each goroutine of a live job
+	work   sync.WaitGroup // one for each goroutine of a live job and for each claim
 }
 
 type jobKey struct {
@@ -85,7 +88,7 @@ func New(o Options) (*Controller, error) {
 	if err := o.Machine.FS.MkdirAll(filepath.Join(o.Data, "jobs"), 0o700); err != nil {
 		return nil, fault.As(fault.ErrExternal, fmt.Errorf("job directory: %w", err))
 	}
-	return &Controller{o: o, live: map[jobKey]*live{}}, nil
+	return &Controller{o: o, live: map[jobKey]*live{}, claims: map[jobKey]chan struct{}{}}, nil
 }
 
 // Recover marks the jobs that were alive when the last process ended, and returns
@@ -170,36 +173,118 @@ func (c *Controller) randomID() (catalog.JobID, error) {
 	return catalog.JobID("job-" + hex.EncodeToString(raw[:])), nil
 }
 
-// add records a job and starts its goroutine.
-func (c *Controller) add(ctx context.Context, loaded *Loaded, j catalog.Job) (catalog.Job, bool, error) {
+// claim waits until nobody else adds, deletes or looks for a job, and keeps the others
+// out until release is called: what is in the catalogue, in memory and on disk under
+// one id changes together, while other jobs go their way.
+func (c *Controller) claim(ctx context.Context, k jobKey) (release func(), err error) {
+	for {
+		c.mu.Lock()
+		other, taken := c.claims[k]
+		if !taken {
+			break
+		}
+		c.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	defer c.mu.Unlock()
+	mine := make(chan struct{})
+	c.claims[k] = mine
+	counted := !c.closed // Close waits for those that came before it
+	if counted {
+		c.work.Add(1)
+	}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.claims, k)
+		close(mine)
+		if counted {
+			c.work.Done()
+		}
+	}, nil
+}
+
+// find returns a job as it is recorded, and what this process has of it, if anything.
+func (c *Controller) find(ctx context.Context, k jobKey) (catalog.Job, *live, error) {
+	release, err := c.claim(ctx, k)
+	if err != nil {
+		return catalog.Job{}, nil, err
+	}
+	defer release()
+	return c.claimed(ctx, k)
+}
+
+// claimed is find for the one who has the claim.
+func (c *Controller) claimed(ctx context.Context, k jobKey) (catalog.Job, *live, error) {
+	record, err := c.o.Catalog.Job(ctx, k.tenant, k.id)
+	if err != nil {
+		return catalog.Job{}, nil, err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	l := c.live[k]
+	if l != nil {
+		record = l.record
+	}
+	return record, l, nil
+}
+
+// add records a job and starts its goroutine.
+func (c *Controller) add(ctx context.Context, loaded *Loaded, j catalog.Job) (catalog.Job, bool, error) {
+	k := jobKey{j.Tenant, j.ID}
+	release, err := c.claim(ctx, k)
+	if err != nil {
+		return catalog.Job{}, false, err
+	}
+	defer release()
+	c.mu.Lock()
+	closed := c.closed
+	c.mu.Unlock()
+	if closed {
 		return catalog.Job{}, false, fault.As(fault.ErrExternal, errHostEnds)
 	}
 	kept, created, err := c.o.Catalog.AddJob(ctx, j, alive, c.o.Quota)
 	if err != nil || !created {
 		return kept, false, err
 	}
-	k := jobKey{j.Tenant, j.ID}
 	// A crash in the middle of a deletion may have left files.
 	err = removeTree(c.o.Machine.FS, c.dir(k))
 	if err == nil {
 		err = c.o.Machine.FS.MkdirAll(c.dir(k), 0o700)
 	}
 	if err != nil {
-		return catalog.Job{}, false, errors.Join(
-			fault.As(fault.ErrExternal, fmt.Errorf("job directory: %w", err)),
-			c.o.Catalog.DeleteJob(ctx, j.Tenant, j.ID))
+		err = fmt.Errorf("job directory: %w", err)
+	} else if !c.launch(k, loaded, j) {
+		err = errHostEnds
+	}
+	if err != nil {
+		return catalog.Job{}, false, errors.Join(fault.As(fault.ErrExternal, err),
+			// Also if the client has gone meanwhile: a record without a job counts as running.
+			c.o.Catalog.DeleteJob(context.WithoutCancel(ctx), j.Tenant, j.ID))
+	}
+	return kept, true, nil
+}
+
+// launch starts a job's goroutine; false means that the host ends. The caller has the
+// claim.
+func (c *Controller) launch(k jobKey, loaded *Loaded, j catalog.Job) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
 	}
 	// The job outlives the request that brought it.
 	run, cancel := context.WithCancelCause(context.Background())
 	l := &live{cancel: cancel, done: make(chan struct{}), record: j, changed: make(chan struct{})}
 	l.life = NewLife(func(ch Change) { c.moved(l, ch) })
 	c.live[k] = l
-	c.jobs.Add(1)
+	c.work.Add(1)
 	go func() {
-		defer c.jobs.Done()
+		defer c.work.Done()
 		defer close(l.done)
 		defer cancel(nil)
 		// The error is in the record by now, which is how the owner learns of it.
@@ -213,7 +298,7 @@ func (c *Controller) add(ctx context.Context, loaded *Loaded, j catalog.Job) (ca
 			},
 		})
 	}()
-	return kept, true, nil
+	return true
 }
 
 // moved records a new state of a live job, and then lets others see it: what a client
@@ -422,32 +507,36 @@ func (c *Controller) Live(ctx context.Context) []View {
 // WaitEnd waits until a job has ended, ctx ends or d has passed, and returns it as it
 // is then.
 func (c *Controller) WaitEnd(ctx context.Context, id tenant.ID, name catalog.JobID, d time.Duration) (View, error) {
-	record, err := c.o.Catalog.Job(ctx, id, name)
+	record, l, err := c.find(ctx, jobKey{id, name})
 	if err != nil {
 		return View{}, err
 	}
-	c.mu.Lock()
-	l := c.live[jobKey{id, name}]
-	c.mu.Unlock()
-	if l != nil && d > 0 {
-		wait, cancel := context.WithCancel(ctx)
-		defer cancel()
-		go func() { // ends with wait
-			_ = c.o.Machine.Clock.Sleep(wait, d)
-			cancel()
-		}()
-		for ended := false; !ended && wait.Err() == nil; {
-			c.mu.Lock()
-			ended = State(l.record.State).Ended()
-			changed := l.changed
-			c.mu.Unlock()
-			if ended {
-				break
-			}
-			select {
-			case <-changed:
-			case <-wait.Done():
-			}
+	return c.waitEnd(ctx, record, l, d)
+}
+
+// waitEnd is WaitEnd for a job that was found: it may be deleted meanwhile.
+func (c *Controller) waitEnd(ctx context.Context, record catalog.Job, l *live, d time.Duration) (View, error) {
+	if l == nil {
+		return stored(record)
+	}
+	wait, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // ends with wait
+		_ = c.o.Machine.Clock.Sleep(wait, d)
+		cancel()
+	}()
+	for waiting := d > 0; ; {
+		c.mu.Lock()
+		record = l.record
+		changed := l.changed
+		c.mu.Unlock()
+		if !waiting || State(record.State).Ended() {
+			break
+		}
+		select {
+		case <-changed:
+		case <-wait.Done():
+			waiting = false
 		}
 	}
 	if err := ctx.Err(); err != nil {
@@ -460,13 +549,10 @@ func (c *Controller) WaitEnd(ctx context.Context, id tenant.ID, name catalog.Job
 // The view then says stopped, or stopping if a task has not come back. ErrConflict:
 // it has ended otherwise already.
 func (c *Controller) Stop(ctx context.Context, id tenant.ID, name catalog.JobID, d time.Duration) (View, error) {
-	record, err := c.o.Catalog.Job(ctx, id, name)
+	record, l, err := c.find(ctx, jobKey{id, name})
 	if err != nil {
 		return View{}, err
 	}
-	c.mu.Lock()
-	l := c.live[jobKey{id, name}]
-	c.mu.Unlock()
 	if l == nil {
 		_, _, err := Next(State(record.State), Stop)
 		if State(record.State) == Stopped {
@@ -484,32 +570,34 @@ func (c *Controller) Stop(ctx context.Context, id tenant.ID, name catalog.JobID,
 	if do == Cancel {
 		l.cancel(nil)
 	}
-	return c.WaitEnd(ctx, id, name, d)
+	return c.waitEnd(ctx, record, l, d)
 }
 
 // Delete forgets a job that has ended, with all that it wrote. ErrConflict: it has
 // not ended.
 func (c *Controller) Delete(ctx context.Context, id tenant.ID, name catalog.JobID) error {
-	record, err := c.o.Catalog.Job(ctx, id, name)
+	k := jobKey{id, name}
+	release, err := c.claim(ctx, k)
 	if err != nil {
 		return err
 	}
-	k := jobKey{id, name}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if l := c.live[k]; l != nil {
-		record = l.record
+	defer release()
+	record, l, err := c.claimed(ctx, k)
+	if err != nil {
+		return err
 	}
 	if !State(record.State).Ended() {
 		return fault.Conflictf("job %s is %s: stop it first", name, record.State)
 	}
-	if l := c.live[k]; l != nil {
+	if l != nil {
 		<-l.done // it has ended, so its goroutine is about to
 	}
 	if err := c.o.Catalog.DeleteJob(ctx, id, name); err != nil {
 		return err
 	}
+	c.mu.Lock()
 	delete(c.live, k)
+	c.mu.Unlock()
 	return fault.As(fault.ErrExternal, removeTree(c.o.Machine.FS, c.dir(k)))
 }
 
@@ -541,8 +629,8 @@ func (c *Controller) Close(ctx context.Context) error {
 	}
 	c.mu.Unlock()
 	done := make(chan struct{})
-	go func() { // ends with the last job, or with the process
-		c.jobs.Wait()
+	go func() { // ends with the last job and claim, or with the process
+		c.work.Wait()
 		close(done)
 	}()
 	select {

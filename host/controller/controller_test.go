@@ -30,12 +30,13 @@ type site struct {
 	cat          *catalog.Catalog
 	reg          *registry.Registry
 	modules      Modules
+	files        env.FS
 	quota        tenant.Quota
 }
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	s := &site{data: t.TempDir(), inputs: t.TempDir(), quota: tenant.DefaultQuota()}
+	s := &site{data: t.TempDir(), inputs: t.TempDir(), files: env.Real().FS, quota: tenant.DefaultQuota()}
 	var err error
 	if s.cat, err = catalog.Open(t.Context(), s.data, env.Real()); err != nil {
 		t.Fatal(err)
@@ -55,9 +56,11 @@ func newSite(t *testing.T) *site {
 // start makes a controller, as a process does when it starts.
 func (s *site) start(t *testing.T) *Controller {
 	t.Helper()
+	machine := env.Real()
+	machine.FS = s.files
 	c, err := New(Options{
 		Data: s.data, Inputs: s.inputs, Catalog: s.cat, Registry: s.reg, Modules: s.modules,
-		Machine: env.Real(), Quota: s.quota, Log: slog.New(slog.DiscardHandler),
+		Machine: machine, Quota: s.quota, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -372,14 +375,8 @@ func TestAPluginThatDoesNotReturn(t *testing.T) {
 	}
 	guest := &stuck{Aggregate: count, entered: make(chan struct{}), release: make(chan struct{})}
 	s.modules = oneModule{guest}
-	if _, _, err := s.cat.AddPlugin(t.Context(), "a", catalog.Plugin{Name: "stuck", Version: "1", Digest: stuckDigest, Manifest: []byte(`{}`)}, s.quota); err != nil {
-		t.Fatal(err)
-	}
 	c, ctx := s.start(t), t.Context()
-	s.write(t, "in.jsonl", `{"k":"x","t":1000}`+"\n")
-	file := strings.Replace(jobFile("in.jsonl", false), "{n: {function: count}}", "{n: {plugin: p}}", 1) +
-		"plugins: {p: {ref: stuck@1}}\n"
-	submit(t, c, "a", "one", file)
+	submit(t, c, "a", "one", withPlugin(t, s))
 	<-guest.entered
 
 	v, err := c.Get(ctx, "a", "one")
@@ -400,6 +397,158 @@ func TestAPluginThatDoesNotReturn(t *testing.T) {
 		t.Errorf("after it has returned: %s, %v", v.State, err)
 	}
 	closeAll(t, c)
+}
+
+// slowStart is a plug-in whose compilation ends with its context only.
+type slowStart struct {
+	oneModule
+	entered chan struct{}
+}
+
+func (m slowStart) Aggregate(ctx context.Context, _ *job.Plugin, _ *job.Aggregate, _ []stream.Kind) (udf.Aggregate, error) {
+	close(m.entered)
+	<-ctx.Done()
+	return nil, fmt.Errorf("compile plug-in p: %w", ctx.Err())
+}
+
+// withPlugin is jobFile with an aggregate of the plug-in that oneModule knows.
+func withPlugin(t *testing.T, s *site) string {
+	t.Helper()
+	s.write(t, "in.jsonl", `{"k":"x","t":1000}`+"\n")
+	if _, _, err := s.cat.AddPlugin(t.Context(), "a", catalog.Plugin{Name: "stuck", Version: "1", Digest: stuckDigest, Manifest: []byte(`{}`)}, s.quota); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Replace(jobFile("in.jsonl", false), "{n: {function: count}}", "{n: {plugin: p}}", 1) + "plugins: {p: {ref: stuck@1}}\n"
+}
+
+func TestAnEndWhileTheJobStarts(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		end     func(t *testing.T, c *Controller)
+		want    State
+		message string
+	}{
+		{"a stop", func(t *testing.T, c *Controller) {
+			if _, err := c.Stop(t.Context(), "a", "one", aMinute); err != nil {
+				t.Error(err)
+			}
+		}, Stopped, ""},
+		{"the end of the host", closeAll, Interrupted, "shut down"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := newSite(t)
+			count, err := agg.New("count", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			slow := slowStart{oneModule{count}, make(chan struct{})}
+			s.modules = slow
+			c := s.start(t)
+			defer closeAll(t, c)
+			submit(t, c, "a", "one", withPlugin(t, s))
+			<-slow.entered
+			row.end(t, c)
+			v, err := c.WaitEnd(t.Context(), "a", "one", aMinute)
+			if err != nil || State(v.State) != row.want || !strings.Contains(v.Message, row.message) {
+				t.Errorf("%s, %q, %v; want %s", v.State, v.Message, err, row.want)
+			}
+		})
+	}
+}
+
+// Whoever ends the context learns their own reason from Run, also while the job starts.
+func TestRunTellsTheCauseOfAnEarlyEnd(t *testing.T) {
+	s := newSite(t)
+	s.write(t, "in.jsonl", threeAndABadOne)
+	loaded, err := Load(t.Context(), LoadRequest{YAML: []byte(strings.Replace(jobFile("in.jsonl", false), "out/", "", 1)), Name: "job.yaml", Dir: s.inputs, Machine: env.Real(), Modules: s.modules})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reason := errors.New("a reason of one's own")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(reason)
+	life := NewLife(nil)
+	if _, err := loaded.Run(ctx, life, RunOptions{}); !errors.Is(err, reason) || life.State() != Stopped {
+		t.Errorf("%s, %v", life.State(), err)
+	}
+}
+
+// slowDisk takes its time to remove what is in a directory.
+type slowDisk struct {
+	env.FS
+	below   string
+	entered chan struct{} // receives a value when a removal begins
+	release chan struct{}
+}
+
+func (d slowDisk) Remove(name string) error {
+	if strings.HasPrefix(name, d.below) {
+		d.entered <- struct{}{}
+		<-d.release
+	}
+	return d.FS.Remove(name)
+}
+
+func TestASlowDeletionHoldsUpNobodyElse(t *testing.T) {
+	s := newSite(t)
+	const most = 100 // files of a job
+	disk := slowDisk{env.Real().FS, filepath.Join(s.data, "jobs", "a", "one"), make(chan struct{}, most), make(chan struct{})}
+	s.files = disk
+	ctx, cancel := context.WithTimeout(t.Context(), aMinute)
+	defer cancel()
+	c := s.start(t)
+	defer closeAll(t, c)
+	s.write(t, "in.jsonl", threeAndABadOne)
+	file := jobFile("in.jsonl", false)
+	submit(t, c, "a", "one", file)
+	if _, err := c.WaitEnd(ctx, "a", "one", aMinute); err != nil {
+		t.Fatal(err)
+	}
+	first := make(chan error, 1)
+	go func() { first <- c.Delete(ctx, "a", "one") }()
+	<-disk.entered
+
+	others := make(chan error, 1)
+	go func() {
+		_, _, err := c.Submit(ctx, "b", "one", []byte(file))
+		v, werr := c.WaitEnd(ctx, "b", "one", aMinute)
+		if err = errors.Join(err, werr); err == nil && State(v.State) != Finished {
+			err = fmt.Errorf("the other tenant's job is %s", v.State)
+		}
+		_, gerr := c.Get(ctx, "a", "one")
+		if !errors.Is(gerr, fault.ErrUnknown) {
+			err = errors.Join(err, fmt.Errorf("a job that is being deleted: %v", gerr))
+		}
+		others <- errors.Join(err, c.Delete(ctx, "b", "one"))
+	}()
+	select {
+	case err := <-others:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-ctx.Done():
+		t.Error("another tenant waits for the deletion")
+	}
+
+	// The id is free when the files are gone, not before: a new job keeps its own.
+	second := make(chan error, 1)
+	go func() { second <- c.Delete(ctx, "a", "one") }()
+	gone, leave := context.WithCancel(ctx)
+	leave()
+	if err := c.Delete(gone, "a", "one"); !errors.Is(err, context.Canceled) {
+		t.Errorf("an impatient client: %v", err)
+	}
+	close(disk.release)
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	if err := <-second; !errors.Is(err, fault.ErrUnknown) {
+		t.Errorf("the second deletion: %v", err)
+	}
+	submit(t, c, "a", "one", file)
+	if v, err := c.WaitEnd(ctx, "a", "one", aMinute); err != nil || State(v.State) != Finished {
+		t.Errorf("the job that has the id now: %s, %v", v.State, err)
+	}
 }
 
 func TestAFailedJobTellsWhyWithoutTheHostsPaths(t *testing.T) {

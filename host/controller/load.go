@@ -122,7 +122,7 @@ var errHostEnds = errors.New("the host was shut down")
 
 // Run runs the job until its input ends, it fails, or ctx ends, and takes life through
 // its states. It returns when everything has stopped, with what the job has done and
-// why it ended: nil for a finished job, ctx's error for one that was stopped.
+// why it ended: nil for a finished job, the cause of ctx for one that was stopped.
 func (l *Loaded) Run(ctx context.Context, life *Life, o RunOptions) (engine.Report, error) {
 	if _, err := life.On(Start); err != nil {
 		return engine.Report{}, err
@@ -134,21 +134,26 @@ func (l *Loaded) Run(ctx context.Context, life *Life, o RunOptions) (engine.Repo
 
 	report, err := l.run(ctx, life, o)
 	event := Done
-	if err != nil {
+	switch cause := context.Cause(ctx); {
+	case err == nil:
+	case !stopped(ctx, err):
 		event = Fail
-		cause := context.Cause(ctx) // what the engine returns when ctx ends
-		switch {
-		case cause == nil || !errors.Is(err, cause):
-		case errors.Is(cause, errHostEnds):
-			event = Lost
-		default:
-			event = Halt
-		}
+	case errors.Is(cause, errHostEnds):
+		event, err = Lost, cause
+	default:
+		event, err = Halt, cause
 	}
 	if _, lerr := life.on(event, report, err); lerr != nil {
 		panic("BUG: " + lerr.Error())
 	}
 	return report, err
+}
+
+// stopped reports whether err is what the end of ctx brought about: a running engine
+// says the cause; what is called while a job starts (the listing of files, a
+// compilation) knows ctx's own error only.
+func stopped(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && (errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err()))
 }
 
 func (l *Loaded) run(ctx context.Context, life *Life, o RunOptions) (engine.Report, error) {
