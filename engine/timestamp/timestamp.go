@@ -52,6 +52,14 @@ type Assigner struct {
 // shifts are the units of numbers.
 var shifts = map[string]int{"s": 3, "ms": 0, "us": -3, "ns": -6}
 
+// farthest is how many milliseconds from 1970 an event may be, either way. Windows,
+// lateness and timers are laid out around it with room to the ends of 64 bits, where
+// their sums would saturate; and what lies beyond is a wrong unit or a placeholder.
+// It also keeps the two times out that mean something else (S2, S13).
+const farthest = stream.Time(1) << 62
+
+const whyFar = "more than 146 million years from 1970, where no window can be laid out"
+
 // New returns the assigner for a job's time. A layout is tried on a sample date, so
 // that one which loses the year or half of the day is refused here (ErrUser).
 func New(spec job.TimeSpec) (*Assigner, error) {
@@ -76,8 +84,8 @@ func New(spec job.TimeSpec) (*Assigner, error) {
 }
 
 // Parse reads a token: a number or text as it stands in the record, JSON text in
-// its quotes. Numbers may stand in quotes too. The error is an *Error. token is
-// borrowed. Called per record; it allocates only for a layout, for text with
+// its quotes. Numbers may stand in quotes too. The time is at most 2^62 ms from 1970.
+// The error is an *Error. token is borrowed. Called per record; it allocates only for a layout, for text with
 // escapes and on error.
 func (a *Assigner) Parse(token []byte) (stream.Time, error) {
 	if a.number && a.shift == 0 {
@@ -110,8 +118,8 @@ func (a *Assigner) Parse(token []byte) (stream.Time, error) {
 	if why != "" {
 		return 0, a.bad(token, why)
 	}
-	if t == stream.MinTime { // means "no timestamp" (S2)
-		return 0, a.bad(token, "the lowest time is reserved")
+	if t < -farthest || t > farthest {
+		return 0, a.bad(token, whyFar)
 	}
 	return t, nil
 }

@@ -32,11 +32,14 @@ func TestParse(t *testing.T) {
 		{"zero is a time", spec("ms"), `0`, 0, ""},
 		{"before 1970", spec("ms"), `-1`, -1, ""},
 		{"leading zeros, as CSV may have", spec("ms"), `000000000000000000005`, 5, ""},
-		{"the last millisecond", spec("ms"), `9223372036854775807`, stream.MaxTime, ""},
-		{"one beyond", spec("ms"), `9223372036854775808`, 0, bad},
+		{"the last millisecond around which windows can be laid out", spec("ms"), `4611686018427387904`, 1 << 62, ""},
+		{"one beyond", spec("ms"), `4611686018427387905`, 0, bad},
+		{"the last of 64 bits", spec("ms"), `9223372036854775807`, 0, bad},
+		{"one beyond 64 bits", spec("ms"), `9223372036854775808`, 0, bad},
 		{"far beyond", spec("ms"), `99999999999999999999999`, 0, bad},
-		{"the first millisecond but one", spec("ms"), `-9223372036854775807`, stream.MinTime + 1, ""},
-		{"the first is reserved", spec("ms"), `-9223372036854775808`, 0, bad},
+		{"the first around which windows can be laid out", spec("ms"), `-4611686018427387904`, -1 << 62, ""},
+		{"one before", spec("ms"), `-4611686018427387905`, 0, bad},
+		{"the first of 64 bits", spec("ms"), `-9223372036854775808`, 0, bad},
 		{"a fraction of a millisecond is floored", spec("ms"), `1.999`, 1, ""},
 		{"before 1970 too", spec("ms"), `-1.001`, -2, ""},
 		{"a fraction of zeros changes nothing", spec("ms"), `-1.000`, -1, ""},
@@ -56,7 +59,8 @@ func TestParse(t *testing.T) {
 		{"before 1970, floored", spec("s"), `-0.0001`, -1, ""},
 		{"before 1970, exact", spec("s"), `-1.5`, -1500, ""},
 		{"a double's seconds are exact", spec("s"), `1.517365101235E9`, 1517365101235, ""},
-		{"the last second", spec("s"), `9223372036854775.807`, stream.MaxTime, ""},
+		{"the last second", spec("s"), `4611686018427387.904`, 1 << 62, ""},
+		{"a fraction of it is too far", spec("s"), `4611686018427387.905`, 0, bad},
 		{"seconds that overflow in ms", spec("s"), `9223372036854775.808`, 0, bad},
 		{"seconds that overflow by far", spec("s"), `9223372036854775807`, 0, bad},
 
@@ -159,6 +163,18 @@ func TestMissingTimesSayWhat(t *testing.T) {
 	for token, want := range map[string]string{"": "is missing", "null": "is null", `""`: "is empty"} {
 		if _, err := a.Parse([]byte(token)); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", token, err, want)
+		}
+	}
+}
+
+func TestTimesTooFarAwaySayWhy(t *testing.T) {
+	a, err := New(spec("ms"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, token := range []string{"9223372036854775807", "-9223372036854775808", "5e18"} {
+		if _, err := a.Parse([]byte(token)); err == nil || !strings.Contains(err.Error(), "146 million years") {
+			t.Errorf("%s: %v", token, err)
 		}
 	}
 }
