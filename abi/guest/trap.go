@@ -38,8 +38,10 @@ func newTrap(err error, printed string) *Trap {
 	if exited {
 		reason = fmt.Sprintf("exit with status %d", exit.ExitCode())
 	}
-	// Behind its message a Go guest prints the stack of each goroutine.
+	// Behind its message a Go guest prints the stack of each goroutine; where its
+	// runtime itself gave up, as for want of memory, the runtime's own stack first.
 	printed, _, _ = strings.Cut(printed, "\n\ngoroutine ")
+	printed, _, _ = strings.Cut(printed, "\n\nruntime stack:")
 	printed = strings.TrimSpace(printed)
 
 	text := printed

@@ -22,6 +22,7 @@ func TestTrapMessages(t *testing.T) {
 		{"only a reason", unreachable, "", "unreachable in add, called by $7"},
 		{"a reason without names", errors.New("wasm error: integer divide by zero"), "", "integer divide by zero"},
 		{"a Go panic without its stack", sys.NewExitError(2), "panic: no value\n\ngoroutine 1 [running]:\nmain.add(…)\n", "panic: no value"},
+		{"a Go runtime that gives up", sys.NewExitError(2), "fatal error: out of memory\n\nruntime stack:\nruntime.throw({0x1, 0x2})\n\t/go/src/runtime/panic.go:1\n\ngoroutine 1 [running]:\n", "fatal error: out of memory"},
 		{"a Rust panic", unreachable, "thread 'main' panicked at src/lib.rs:5:9:\nno value\n", "thread 'main' panicked at src/lib.rs:5:9:\nno value"},
 		{"printed words before a fault of the machine", bounds, "debug: 1\n", "debug: 1 (out of bounds memory access)"},
 		{"a silent exit", sys.NewExitError(3), " \n", "exit with status 3"},
