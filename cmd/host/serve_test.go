@@ -289,7 +289,8 @@ func TestServe(t *testing.T) {
 		must(t, "stop", code, 0, out+errs, "stopped")
 		out, errs, code = h.as(t, dir, a, "job", "results", "endless")
 		must(t, "results", code, 0, errs, "not complete")
-		if out != "" {
+		// The watermark has passed the first window; the one that it stands in does not fire.
+		if strings.Contains(out, `"start":"1970-01-01T00:00:05.000Z"`) {
 			t.Errorf("a stop has fired: %s", out)
 		}
 		_, errs, code = h.as(t, dir, a, "job", "delete", "endless")
