@@ -22,7 +22,11 @@ type Problem struct {
 }
 
 func (p Problem) String() string {
-	if p.Set != "" {
+	if p.Set != "" { // the text begins with the setting, too
+		rest := strings.TrimPrefix(p.Text, strings.TrimPrefix(p.Set, "--set "))
+		if rest != p.Text && (rest[0] == ' ' || rest[0] == ':') {
+			return p.Set + ": " + strings.TrimPrefix(rest[1:], " ")
+		}
 		return p.Set + ": " + p.Text
 	}
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Text)
