@@ -1,6 +1,7 @@
 package timestamp
 
 import (
+	"errors"
 	"fmt"
 
 	"tidemark/engine/stream"
@@ -14,9 +15,12 @@ const (
 	ahead    = stream.Time(366 * 24 * 60 * 60 * 1000) // a year from now
 )
 
+// ErrUnit is in the error of Plausible: the job declares the wrong unit.
+var ErrUnit = errors.New("implausible times")
+
 // Plausible checks the first times of a split against now: if all of them are
 // outside of 1990 to a year from now as the unit has it, but all inside in another
-// of s, ms, us and ns, the unit is wrong, and the error (ErrUser) names the likely
+// of s, ms, us and ns, the unit is wrong, and the error (ErrUnit and fault.ErrUser) names the likely
 // one. Small numbers, as in tests, fit no unit and pass. Units of text always pass.
 //
 // It takes times that Parse gave, not tokens: what the floor to milliseconds cost
@@ -39,8 +43,8 @@ func (a *Assigner) Plausible(times []stream.Time, now stream.Time) error {
 			fits = fits && earliest <= t && t <= latest
 		}
 		if fits {
-			return fault.As(fault.ErrUser, fmt.Errorf("time field %s: read in %s the first value is %s, read in %s it would be %s: is the unit %s meant?",
-				a.field, a.unit, date(times[0]), unit, date(scale(times[0], by)), unit))
+			return fault.As(fault.ErrUser, fault.As(ErrUnit, fmt.Errorf("time field %s: read in %s the first value is %s, read in %s it would be %s: is the unit %s meant?",
+				a.field, a.unit, date(times[0]), unit, date(scale(times[0], by)), unit)))
 		}
 	}
 	return nil
