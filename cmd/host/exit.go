@@ -24,7 +24,7 @@ const (
 const exitCodes = `Exit codes:
   0    fine
   1    the job failed, also beyond its budget of bad records; diff found differences
-  2    wrong usage or an invalid job, with files that are missing or cannot be written
+  2    wrong usage or an invalid job, with a wrong unit of time and files that are missing or cannot be written
   3    the host knows nothing by that name
   4    a conflict, or the wrong state
   5    denied, or over a quota

@@ -27,6 +27,8 @@ type localJob struct {
 	path    string // absolute
 	machine env.Env
 	modules *controller.ModuleCache
+	// noCache says why plug-ins are compiled anew in each run; nil: they are not.
+	noCache error
 }
 
 // openJob reads and checks a job file. Its plug-ins are compiled through the cache
@@ -45,7 +47,8 @@ func openJob(ctx context.Context, file string, set []string) (*localJob, error) 
 		return nil, fault.Userf("job file %s: %w", file, err)
 	}
 	machine := env.Real()
-	modules, err := controller.OpenModules(ctx, machine, cacheDir())
+	cache, noCache := cacheDir()
+	modules, err := controller.OpenModules(ctx, machine, cache)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +59,11 @@ func openJob(ctx context.Context, file string, set []string) (*localJob, error) 
 	if err != nil {
 		return nil, errors.Join(err, modules.Close(ctx))
 	}
-	return &localJob{Loaded: loaded, file: file, path: path, machine: machine, modules: modules}, nil
+	j := &localJob{Loaded: loaded, file: file, path: path, machine: machine, modules: modules}
+	if len(j.Graph.Plugins) > 0 {
+		j.noCache = noCache
+	}
+	return j, nil
 }
 
 func readJobFile(path string) ([]byte, error) {
@@ -71,13 +78,22 @@ func readJobFile(path string) ([]byte, error) {
 // Close frees the plug-ins. It works after an interrupt, too.
 func (j *localJob) Close() error { return j.modules.Close(context.Background()) }
 
-// cacheDir holds compiled plug-ins; empty: there is no place for them.
-func cacheDir() string {
-	dir, err := os.UserCacheDir()
+// cacheDir returns the directory that holds compiled plug-ins, which can be written
+// to. Without one, dir is empty and err says why: plug-ins are then kept in memory.
+func cacheDir() (dir string, err error) {
+	dir, err = os.UserCacheDir()
 	if err != nil {
-		return ""
+		return "", err
 	}
-	return filepath.Join(dir, "tidemark", "wasm")
+	dir = filepath.Join(dir, "tidemark", "wasm")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	probe, err := os.CreateTemp(dir, "probe-")
+	if err != nil {
+		return "", err
+	}
+	return dir, errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
 // stateDir holds what runs of this user remember; empty: there is no place for it.

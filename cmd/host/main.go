@@ -9,7 +9,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -30,6 +29,7 @@ func newRootCommand() *cobra.Command {
 		Short: "windows over event time, with your functions as WebAssembly plug-ins",
 		Long: "Tidemark reads events, sorts them into windows of event time, lets built-in functions or your\n" +
 			"WebAssembly plug-ins compute over them, and writes results, late records and bad records.\n\n" + exitCodes,
+		Version:       release, // gives --version
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -45,8 +45,12 @@ func newRootCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%s: %w; %s --help lists the flags", cmd.CommandPath(), err, cmd.CommandPath())
+		if !cmd.HasParent() {
+			return usagef("%w; %s --help lists the flags", err, cmd.CommandPath())
+		}
+		return usagef("%s: %w; %s --help lists the flags", name(cmd), err, cmd.CommandPath())
 	})
+	root.SetVersionTemplate(versionText(versionOf()))
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(
 		newRunCommand(),
@@ -83,22 +87,17 @@ func execute(ctx context.Context, root *cobra.Command, args []string, stderr io.
 	return exitCode(err)
 }
 
-// tell prints an error: several lines as they are, since each names its place.
-func tell(w io.Writer, err error) {
-	text := err.Error()
-	if n := strings.Count(text, "\n"); n > 0 {
-		fmt.Fprintf(w, "%s\ntidemark: %d problems\n", text, n+1)
-		return
-	}
-	fmt.Fprintf(w, "tidemark: %s\n", text)
-}
-
 // exactly is for commands with fixed arguments; usage names them.
 func exactly(n int, usage string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usagef("%s wants %s; %s --help tells more", cmd.CommandPath(), usage, cmd.CommandPath())
+			return usagef("%s wants %s; %s --help tells more", name(cmd), usage, cmd.CommandPath())
 		}
 		return nil
 	}
+}
+
+// name is what a command is called in an error, behind the program's name.
+func name(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }

@@ -28,7 +28,7 @@ func outputFlag(cmd *cobra.Command, forms ...string) *form {
 	before := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		if !slices.Contains(forms, string(*f)) {
-			return usagef("%s: -o must be %s, is %q", cmd.CommandPath(), strings.Join(forms, " or "), string(*f))
+			return usagef("%s: -o must be %s, is %q", name(cmd), strings.Join(forms, " or "), string(*f))
 		}
 		if before != nil {
 			return before(cmd, args)

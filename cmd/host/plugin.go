@@ -25,7 +25,7 @@ func newPluginCommand() *cobra.Command {
 		Short: "make, build and look at plug-ins",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("%s has no command %q; %s --help lists them", cmd.CommandPath(), args[0], cmd.CommandPath())
+				return usagef("%s has no command %q; %s --help lists them", name(cmd), args[0], cmd.CommandPath())
 			}
 			return nil
 		},

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tidemark/engine"
+	"tidemark/engine/timestamp"
 	"tidemark/host/controller"
 	"tidemark/internal/fault"
 )
@@ -70,6 +72,9 @@ func runJob(ctx context.Context, file string, o runOptions, stdin io.Reader, std
 	if o.form == asTable {
 		describeStart(screen, j, o.complete)
 	}
+	if j.noCache != nil {
+		screen.line("tidemark: warning: compiled plug-ins cannot be kept, so each run compiles them: %v; XDG_CACHE_HOME may name a directory that can be written", j.noCache)
+	}
 	first, err := firstStart(j, o.state)
 	if err != nil {
 		screen.line("tidemark: warning: %v; records ahead of their time are judged by this start", err)
@@ -99,7 +104,16 @@ func runJob(ctx context.Context, file string, o runOptions, stdin io.Reader, std
 		screen.line("stopped: nothing was fired")
 		return fmt.Errorf("job %s: %w", j.Graph.Name, errInterrupted)
 	}
-	return failedError{fmt.Errorf("job %s failed: %w", j.Graph.Name, err)}
+	err = fmt.Errorf("job %s failed: %w", j.Graph.Name, err)
+	if errors.Is(err, timestamp.ErrUnit) && nothingPassed(&report) {
+		return err // the job file is wrong, as preview says, too
+	}
+	return failedError{err}
+}
+
+// nothingPassed reports whether a job ended before any record had reached a step.
+func nothingPassed(r *engine.Report) bool {
+	return !slices.ContainsFunc(r.Sources, func(s engine.SourceReport) bool { return s.Passed > 0 })
 }
 
 // firstStart returns when this job was first started.

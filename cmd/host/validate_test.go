@@ -63,6 +63,14 @@ tidemark: 4 problems
 	}
 }
 
+func TestVersionIsACommandAndAFlag(t *testing.T) {
+	want, _, _ := tidemark(t, t.TempDir(), "", "version")
+	got, stderr, code := tidemark(t, t.TempDir(), "", "--version")
+	if got != want || code != 0 || stderr != "" || !strings.HasPrefix(got, "tidemark ") {
+		t.Errorf("exit code %d, %q, want %q\n%s", code, got, want, stderr)
+	}
+}
+
 func TestVersionNamesTheABI(t *testing.T) {
 	stdout, _, code := tidemark(t, t.TempDir(), "", "version", "-o", "json")
 	var v struct {

@@ -25,7 +25,7 @@ type versionInfo struct {
 func newVersionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "print the version, the commit, Go's version and the version of the plug-in ABI",
+		Short: "print the version (as --version does), the commit, Go's version and the version of the plug-in ABI",
 		Args:  exactly(0, "no arguments"),
 	}
 	out := outputFlag(cmd, asTable, asJSON, asYAML)
@@ -34,14 +34,18 @@ func newVersionCommand() *cobra.Command {
 		if *out != asTable {
 			return out.emit(cmd.OutOrStdout(), v)
 		}
-		commit := v.Commit
-		if v.Modified {
-			commit += " with changes"
-		}
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "tidemark %s\ncommit   %s\nbuilt by %s for %s\nABI      %d\n", v.Version, commit, v.Go, v.Platform, v.ABI)
+		_, err := fmt.Fprint(cmd.OutOrStdout(), versionText(v))
 		return err
 	}
 	return cmd
+}
+
+func versionText(v versionInfo) string {
+	commit := v.Commit
+	if v.Modified {
+		commit += " with changes"
+	}
+	return fmt.Sprintf("tidemark %s\ncommit   %s\nbuilt by %s for %s\nABI      %d\n", v.Version, commit, v.Go, v.Platform, v.ABI)
 }
 
 func versionOf() versionInfo {
