@@ -122,12 +122,16 @@ func (j *jsonLines) record(b *stream.Batch, d []byte, i int, offset int64) (next
 
 // notAnObject checks a text that is no object: whatever it is, it is no record.
 func (s *scan) notAnObject(d []byte, i int) int {
-	what := "a value"
+	what := "a number"
 	switch d[i] {
 	case '[':
 		what = "an array"
 	case '"':
 		what = "a string"
+	case 'n':
+		what = "null"
+	case 't', 'f':
+		what = "a bool"
 	}
 	e := s.skip(d, i, 0)
 	if e < 0 {

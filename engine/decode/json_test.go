@@ -200,12 +200,15 @@ row 7: null "z" raw "{\"u\":{\"id\":1},\"u\":{\"n\":{\"x\":\"z\"}}}"
 row 8: 8 null raw "{\"u\":7,\"u\":{\"id\":8}}"
 bad 6 @61 wrong_type field u.id: expected int64, found no object around it: 7 raw "{\"u\":7}"
 `},
-		{"records that are no objects", plain, ab, "[1]\n\"x\"\n5\ntrue\n[1\n",
+		{"records that are no objects", plain, ab, "[1]\n\"x\"\n5\ntrue\n[1\nnull\n-1\nfalse\n",
 			`bad 1 @0 wrong_type byte 1: expected an object, found an array raw "[1]"
 bad 2 @4 wrong_type byte 1: expected an object, found a string raw "\"x\""
-bad 3 @8 wrong_type byte 1: expected an object, found a value raw "5"
-bad 4 @10 wrong_type byte 1: expected an object, found a value raw "true"
+bad 3 @8 wrong_type byte 1: expected an object, found a number raw "5"
+bad 4 @10 wrong_type byte 1: expected an object, found a bool raw "true"
 bad 5 @15 invalid_json byte 3: expected a comma or a closing bracket, found the end of the line raw "[1"
+bad 6 @18 wrong_type byte 1: expected an object, found null raw "null"
+bad 7 @23 wrong_type byte 1: expected an object, found a number raw "-1"
+bad 8 @26 wrong_type byte 1: expected an object, found a bool raw "false"
 `},
 		{"as deep as allowed", job.Format{Kind: "json", MaxRecord: 100, MaxDepth: 3}, ab, "{\"x\":{\"y\":[]},\"a\":1}\n",
 			`row 1: 1 null raw "{\"x\":{\"y\":[]},\"a\":1}"
