@@ -123,10 +123,12 @@ type running struct {
 }
 
 // begin starts a run, gives it records that fire the window from 0 to 5 s, and
-// returns when it has written that row: then its tasks are at work.
-func begin(t *testing.T, dir string) *running {
+// returns when it has written that row: then its tasks are at work. settings are
+// further variables of its environment.
+func begin(t *testing.T, dir string, settings ...string) *running {
 	t.Helper()
 	r := &running{Cmd: command(t, dir, "run", "job.yaml")}
+	r.Env = append(r.Env, settings...)
 	pipe := func(rc io.Reader, err error) *bufio.Reader {
 		if err != nil {
 			t.Fatal(err)
@@ -216,7 +218,8 @@ func TestASecondInterruptEndsAPlugInThatDoesNotReturn(t *testing.T) {
     window: {tumbling: 5s}
     aggregates: {n: {plugin: endless, columns: {text: k}}}
 `, 1) + "  hung: {from: hangs, stdout: {}}\nplugins: {endless: {file: endless.wasm}}\n"
-	r := begin(t, workspace(t, map[string]string{"job.yaml": job, "endless.wasm": string(guest)}))
+	// A collection would wait for the guest, and the row for the collection.
+	r := begin(t, workspace(t, map[string]string{"job.yaml": job, "endless.wasm": string(guest)}), "GOGC=off")
 	r.interrupt(t)
 	until(t, r.stderr, "tidemark: stopping; Ctrl-C again ends at once")
 	r.interrupt(t)
