@@ -19,9 +19,8 @@ import (
 )
 
 // builtins resolves the engine's own functions and no plug-in.
-type builtins struct{}
+type builtins struct{ engine.Builtins }
 
-func (builtins) Builtin(name string) (job.FunctionInfo, bool, []string) { return engine.Builtin(name) }
 func (builtins) Plugin(*job.Plugin) (job.FunctionInfo, error) {
 	return job.FunctionInfo{}, errors.New("no plug-ins here")
 }

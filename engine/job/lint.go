@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // lint checks what holds between sections, and adds the default sinks.
 func (r *reader) lint() {
 	r.lintNames()
-	r.lintSteps()
+	r.lintTime()
+	r.lintAlign()
 	r.lintPeriods()
 	r.lintSinks()
 	r.defaultSinks()
@@ -48,74 +48,91 @@ func (r *reader) lintNames() {
 	}
 }
 
-// lintSteps: what steps read exists, and nothing reads itself.
-func (r *reader) lintSteps() {
-	var names []string
-	for _, s := range r.sources {
-		names = append(names, s.ID)
-	}
+// lintTime: what waits for event time or for the end of the input gets it.
+func (r *reader) lintTime() {
 	for _, s := range r.steps {
-		if s.from == nil || r.sourceOf(s.from.text) != nil {
+		timeless := r.upstream(s, func(src *sourceSpec) bool { return src.Watermark.Kind == NoWatermark })
+		if timeless != nil {
+			none := fmt.Sprintf("source %s has watermark: none, so event time never moves", timeless.ID)
+			switch {
+			case s.Join != nil && s.Join.Kind == IntervalJoin:
+				r.report(s.at, "steps.%s: %s, and an interval join needs it; give the source a watermark", s.ID, none)
+			case s.Window == nil:
+			case s.eventTime():
+				r.report(s.windowAt, "steps.%s.window: %s, and no window ends; give the source a watermark, or the window time: processing", s.ID, none)
+			case s.Trigger != nil && s.Trigger.byEventTime() != "":
+				r.report(s.trigger, "steps.%s.trigger: %s; %s needs it: say time: processing, or give the source a watermark", s.ID, none, s.Trigger.byEventTime())
+			}
+		}
+		if s.Trigger == nil || s.Trigger.Kind != TriggerEndOfStream && (s.Trigger.Inner == nil || s.Trigger.Inner.Kind != TriggerEndOfStream) {
 			continue
 		}
-		path := "steps." + s.ID + ".from"
-		switch from := s.from.text; {
-		case r.cycle(s) != nil:
-			r.report(s.from.at, "%s: the steps form a cycle: %s; begin at a source: %s", path, strings.Join(r.cycle(s), " → "), either(names))
-		case r.stepOf(from) != nil:
-			r.report(s.from.at, "%s: %s is a step, and a step reads a source%s", path, quote(s.from.shown), hint("", names))
-		default:
-			fix := hint(from, names)
-			if s.from.filled {
-				fix = ""
+		if endless := r.upstream(s, func(src *sourceSpec) bool { return !src.Bounded() }); endless != nil {
+			r.report(s.trigger, "steps.%s.trigger: source %s is followed and has no end, so end_of_stream never fires; say {count: 10}, {continuous: 10s} …", s.ID, endless.ID)
+		}
+	}
+}
+
+// eventTime reports whether the windows of a step end by the watermark.
+func (s *Step) eventTime() bool {
+	w := s.Window
+	return w != nil && w.Time == EventTime && w.Kind != Global && w.Kind != Count
+}
+
+// upstream returns a source that a step reads, directly or through others, and that is.
+func (r *reader) upstream(s *stepSpec, is func(*sourceSpec) bool) *sourceSpec {
+	seen := map[*stepSpec]bool{}
+	var find func(s *stepSpec) *sourceSpec
+	find = func(s *stepSpec) *sourceSpec {
+		if seen[s] {
+			return nil
+		}
+		seen[s] = true
+		for _, from := range s.From {
+			if src := r.sourceOf(from); src != nil {
+				if is(src) {
+					return src
+				}
+			} else if up := r.stepOf(from); up != nil {
+				if src := find(up); src != nil {
+					return src
+				}
 			}
-			if source, port, ok := strings.Cut(from, "."); ok && r.sourceOf(source) != nil && !s.from.filled {
-				fix = fmt.Sprintf("; the output %s is written by sinks only", port)
+		}
+		return nil
+	}
+	return find(s)
+}
+
+// updated says why results of a step may come again in another version, or "".
+func (r *reader) updated(s *stepSpec, seen map[*stepSpec]bool) string {
+	if seen[s] {
+		return ""
+	}
+	seen[s] = true
+	switch {
+	case s.Window == nil && s.Join == nil: // what it passes on
+		for _, from := range s.From {
+			if up := r.stepOf(from); up != nil {
+				if why := r.updated(up, seen); why != "" {
+					return why
+				}
 			}
-			r.report(s.from.at, "%s: there is no source %s%s", path, quote(s.from.shown), fix)
 		}
+	case s.Window == nil:
+	case s.AllowedLateness > 0:
+		return fmt.Sprintf("allowed_lateness is %s; set that to 0s or take updates", FormatDuration(s.AllowedLateness))
+	case !s.fires().once():
+		return "a window may fire several times; take updates, or a trigger that fires once"
 	}
+	return ""
 }
 
-// cycle returns the steps from s back to s, or nil.
-func (r *reader) cycle(s *stepSpec) []string {
-	way := []string{s.ID}
-	for cur := s; ; {
-		if len(cur.From) == 0 {
-			return nil
-		}
-		next := r.stepOf(cur.From[0])
-		if next == nil || r.sourceOf(cur.From[0]) != nil {
-			return nil
-		}
-		if next == s {
-			return append(way, s.ID)
-		}
-		if slices.Contains(way, next.ID) { // a cycle further on, which does not hold s
-			return nil
-		}
-		way = append(way, next.ID)
-		cur = next
-	}
-}
+// understood reports whether enough of a step was read to know what it is.
+func (s *stepSpec) understood() bool { return s.Window != nil || s.out != nil }
 
-func (r *reader) sourceOf(id string) *sourceSpec {
-	for _, s := range r.sources {
-		if s.ID == id {
-			return s
-		}
-	}
-	return nil
-}
-
-func (r *reader) stepOf(id string) *stepSpec {
-	for _, s := range r.steps {
-		if s.ID == id {
-			return s
-		}
-	}
-	return nil
-}
+// late reports whether a step can refuse a record because it is late.
+func (s *Step) late() bool { return s.eventTime() || s.Join != nil && s.Join.Kind == IntervalJoin }
 
 // lintPeriods: watermarks are made at probes, so not more often.
 func (r *reader) lintPeriods() {
@@ -134,7 +151,9 @@ func (r *reader) ports() []string {
 		out = append(out, s.ID)
 	}
 	for _, s := range r.steps {
-		out = append(out, s.ID+".late")
+		if s.late() {
+			out = append(out, s.ID+".late")
+		}
 		if s.OnError == DeadLetter {
 			out = append(out, s.ID+".failed")
 		}
@@ -156,13 +175,14 @@ func (r *reader) lintSinks() {
 		switch name := s.From.Name; {
 		case step != nil && name == "":
 			step.read = true
-			if s.OnlyLast && step.AllowedLateness > 0 {
-				r.report(s.at, "%s.only_final: results of %s may be updated, since allowed_lateness is %s; set that to 0s or take updates",
-					path, step.ID, FormatDuration(step.AllowedLateness))
+			if why := r.updated(step, map[*stepSpec]bool{}); s.OnlyLast && why != "" {
+				r.report(s.at, "%s.only_final: results of %s may be updated, since %s", path, step.ID, why)
 			}
 			continue
 		case step != nil && name == "failed" && step.OnError == failStep:
 			r.report(s.from.at, "%s.from: %s writes nothing: on_error is fail; say on_error: dead_letter in steps.%s", path, quote(s.from.shown), step.ID)
+		case step != nil && name == "late" && step.understood() && !step.late():
+			r.report(s.from.at, "%s.from: %s writes nothing: nothing is late in a step without windows of event time", path, quote(s.from.shown))
 		case step != nil && (name == "late" || name == "failed"), source != nil && name == "bad":
 		case source != nil && name == "":
 			r.report(s.from.at, "%s.from: %s is a source; a sink writes the results of a step%s", path, quote(s.from.shown), hint("", r.ports()))
@@ -209,7 +229,9 @@ func (r *reader) defaultSinks() {
 		r.sinks = append(r.sinks, s)
 	}
 	for _, s := range r.steps {
-		add(s.ID, "late", s.at)
+		if s.late() {
+			add(s.ID, "late", s.at)
+		}
 		if s.OnError == DeadLetter {
 			add(s.ID, "failed", s.at)
 		}
@@ -290,26 +312,4 @@ func (r *reader) lintUnused() {
 			r.report(s.at, "the results of step %s are written nowhere; add a sink: {from: %s, file: {path: %s.jsonl}}", s.ID, s.ID, s.ID)
 		}
 	}
-}
-
-// ordered returns the steps so that each stands behind all that it reads. There are
-// no cycles left.
-func (r *reader) ordered() []*stepSpec {
-	var out []*stepSpec
-	var visit func(s *stepSpec)
-	visit = func(s *stepSpec) {
-		if slices.Contains(out, s) {
-			return
-		}
-		for _, from := range s.From {
-			if up := r.stepOf(from); up != nil {
-				visit(up)
-			}
-		}
-		out = append(out, s)
-	}
-	for _, s := range r.steps {
-		visit(s)
-	}
-	return out
 }

@@ -62,7 +62,7 @@ type functions struct{}
 var numbers = []stream.Kind{stream.Int64, stream.Float64}
 
 func (functions) Builtin(name string) (job.FunctionInfo, bool, []string) {
-	names := []string{"count", "distinct", "max", "mean", "min", "sum"}
+	names := []string{"count", "distinct", "list", "max", "mean", "min", "sum"}
 	info := job.FunctionInfo{}
 	switch name {
 	case "count":
@@ -71,12 +71,47 @@ func (functions) Builtin(name string) (job.FunctionInfo, bool, []string) {
 			{Name: "quantiles", Kind: stream.Float64, List: true, Max: 1, Default: job.Arg{Kind: stream.Float64, List: []float64{0.5, 0.99}}},
 			{Name: "limit", Kind: stream.Int64, Min: 1, Max: 10},
 		}}, true, nil
-	case "distinct":
+	case "distinct", "list":
 		info.Inputs = []job.Input{{Name: "value"}}
 	default:
 		info.Inputs = []job.Input{{Name: "value", Kinds: numbers}}
 	}
 	return info, slices.Contains(names, name), names
+}
+
+// Outputs: a sum or an extreme is of the kind of its column, quantiles are as many
+// numbers as were asked for, and a list is JSON.
+func (functions) Outputs(name string, kinds []stream.Kind, args []job.Arg) ([]stream.Field, error) {
+	out := []stream.Field{{Name: "value", Kind: stream.Int64}}
+	switch name {
+	case "sum", "min", "max":
+		out[0].Kind = kinds[0]
+	case "mean":
+		out[0].Kind = stream.Float64
+	case "list":
+		out[0].Kind = stream.JSON
+	case "quantiles":
+		out = nil
+		for _, q := range args[0].List {
+			out = append(out, stream.Field{Name: fmt.Sprintf("p%g", 100*q), Kind: stream.Float64})
+		}
+	}
+	return out, nil
+}
+
+// Expr knows the expressions "FIELD", "FIELD > 0", "FIELD + 1.5" and "FIELD == 'x'".
+func (functions) Expr(src string, fields []stream.Field) (stream.Kind, error) {
+	name, rest, _ := strings.Cut(src, " ")
+	i := slices.IndexFunc(fields, func(f stream.Field) bool { return f.Name == name })
+	switch {
+	case i < 0:
+		return 0, fmt.Errorf("column 1 of the expression: there is no field %s", name)
+	case rest == "":
+		return fields[i].Kind, nil
+	case strings.HasPrefix(rest, "+"):
+		return stream.Float64, nil
+	}
+	return stream.Bool, nil
 }
 
 func (functions) Plugin(p *job.Plugin) (job.FunctionInfo, error) {
@@ -236,13 +271,37 @@ func describeStep(b *bytes.Buffer, s *job.Step) {
 		fmt.Fprintf(b, "  project %q\n", s.Project)
 	}
 	if w := s.Window; w != nil {
-		fmt.Fprintf(b, "  window %s %s size %s slide %s offset %s gap %s/%q zone %q records %d every %d lateness %s\n",
-			w.Kind, w.Time, w.Size, w.Slide, w.Offset, w.Gap, w.GapField, w.Zone, w.Records, w.Every, s.AllowedLateness)
+		fmt.Fprintf(b, "  window %s %s", w.Kind, w.Time)
+		switch w.Kind {
+		case job.Tumbling:
+			fmt.Fprintf(b, " size %s offset %s", w.Size, w.Offset)
+		case job.Sliding:
+			fmt.Fprintf(b, " size %s slide %s offset %s", w.Size, w.Slide, w.Offset)
+		case job.Session:
+			fmt.Fprintf(b, " gap %s field %q", w.Gap, w.GapField)
+		case job.Day:
+			fmt.Fprintf(b, " zone %s", w.Zone)
+		case job.Count:
+			fmt.Fprintf(b, " records %d every %d", w.Records, w.Every)
+		}
+		fmt.Fprintf(b, " lateness %s\n", s.AllowedLateness)
 	}
 	indent := "  trigger"
 	for t := s.Trigger; t != nil; t = t.Inner {
-		fmt.Fprintf(b, "%s %s time %q every %s n %d after %s field %q threshold %g abs %t purge %t reset %t clear %t\n",
-			indent, t.Kind, t.Time, t.Every, t.N, t.After, t.Field, t.Threshold, t.Abs, t.Purge, t.Reset, t.Clear)
+		fmt.Fprintf(b, "%s %s", indent, t.Kind)
+		switch t.Kind {
+		case job.TriggerCount:
+			fmt.Fprintf(b, " n %d", t.N)
+		case job.TriggerContinuous:
+			fmt.Fprintf(b, " every %s time %s", t.Every, t.Time)
+		case job.TriggerDelta:
+			fmt.Fprintf(b, " field %s threshold %g abs %t", t.Field, t.Threshold, t.Abs)
+		case job.TriggerCountOrTimeout:
+			fmt.Fprintf(b, " n %d after %s time %s purge %t", t.N, t.After, t.Time, t.Purge)
+		case job.TriggerProcessingTimeout:
+			fmt.Fprintf(b, " after %s reset %t clear %t", t.After, t.Reset, t.Clear)
+		}
+		b.WriteString("\n")
 		indent = "  " + indent
 	}
 	if e := s.Evictor; e != nil {
@@ -259,7 +318,7 @@ sources:
   orders:
     file: {path: data/a.jsonl}
     format: json
-    schema: {shop: string}
+    schema: {shop: string, price: float64}
     time: {field: ts, unit: ms}
     watermark: {out_of_orderness: 5s}
 steps:
@@ -299,6 +358,7 @@ func TestEffectiveSettingsSayWhereTheyComeFromAndHideVariables(t *testing.T) {
 		"sources.orders.format.json.max_depth = 64 (default)",
 		"sources.orders.format.max_record = 1MiB (default)",
 		"sources.orders.schema.shop = string (job.yaml:7)",
+		"sources.orders.schema.price = float64 (job.yaml:7)",
 		"sources.orders.time.unit = ms (job.yaml:8)",
 		"sources.orders.time.field = ts (job.yaml:8)",
 		"sources.orders.time.max_future = 5m (default)",
@@ -312,6 +372,7 @@ func TestEffectiveSettingsSayWhereTheyComeFromAndHideVariables(t *testing.T) {
 		"steps.per_shop.null_key = keep (default)",
 		"steps.per_shop.window.tumbling = 1m (--set)",
 		"steps.per_shop.window.tumbling.offset = 0s (default)",
+		"steps.per_shop.window.time = event (default)",
 		"steps.per_shop.window.allowed_lateness = 0s (default)",
 		"steps.per_shop.aggregates.n.function = count (job.yaml:15)",
 		"steps.per_shop.on_error = fail (default)",
@@ -341,8 +402,33 @@ func TestEveryDefaultIsOneThatAJobCanSet(t *testing.T) {
 			src = strings.Replace(src, "format: json", "format: {csv: {}}", 1)
 		case strings.Contains(d.Key, ".format"):
 			src = strings.Replace(src, "format: json", "format: {json: {}}", 1)
-		case d.Key == "steps.*.window.tumbling.offset":
-			src = strings.Replace(src, "tumbling: 10s", "tumbling: {size: 10s}", 1)
+		}
+		// What stands around a setting that only some jobs have.
+		for part, with := range map[string][2]string{
+			"window.tumbling.offset":     {"tumbling: 10s", "tumbling: {size: 10s}"},
+			"window.sliding.offset":      {"tumbling: 10s", "sliding: {size: 10s, slide: 1s}"},
+			"trigger.continuous":         {"    key:", "    trigger: {continuous: {every: 1s}}\n    key:"},
+			"trigger.delta":              {"    key:", "    trigger: {delta: {field: price, threshold: 1}}\n    key:"},
+			"trigger.count_or_timeout":   {"    key:", "    trigger: {count_or_timeout: {n: 1, after: 1s}}\n    key:"},
+			"trigger.processing_timeout": {"    key:", "    trigger: {processing_timeout: {trigger: event_time, after: 1s}}\n    key:"},
+			"evictor.after":              {"    key:", "    evictor: {count: 1}\n    key:"},
+			"evictor.delta":              {"    key:", "    evictor: {delta: {field: price, threshold: 1}}\n    key:"},
+			"watermark.for_all":          {"out_of_orderness: 5s", "marker: shop == 'x'"},
+			"watermark.align":            {"5s}", "5s, align: {group: g, max_drift: 1m}}"},
+			"from.join.kind":             {"from: orders", "from: {join: {left: orders, right: others}}"},
+			"from.join.between":          {"from: orders\n    key: [shop]\n    window: {tumbling: 10s}", "from: {join: {left: orders, right: others, kind: interval, between: {lower: 0s, upper: 1s}}}\n    key: [shop]"},
+		} {
+			if strings.Contains(d.Key, "."+part) {
+				src = strings.Replace(src, with[0], with[1], 1)
+			}
+		}
+		if strings.Contains(d.Key, ".join.") {
+			src = strings.Replace(src, "    aggregates: {n: {function: count}}\n", "", 1)
+			src = strings.Replace(src, "steps:", "  others:\n    file: {path: data/b.jsonl}\n    format: json\n    schema: {shop: string}\n"+
+				"    time: {field: ts, unit: ms}\n    watermark: {out_of_orderness: 5s}\nsteps:", 1)
+		}
+		if strings.Contains(d.Key, "align") {
+			o.Set = append(o.Set, "sources.orders.file={path: data/*.jsonl, follow: true}")
 		}
 		if d.When == "followed" || d.Key == "settings.probe" {
 			o.Set = append(o.Set, "sources.orders.file.follow=true")
@@ -375,7 +461,8 @@ Every default of a job file. The table is generated from ` + "`engine/job/defaul
 prints the values that hold for a job, and where each comes from.
 
 "Bounded" inputs end by themselves (files, standard input); "followed" ones are waited on (` + "`follow: true`" + `).
-What has no default must be said: ` + "`version`, `job`, `time.field`, `time.unit`, `watermark.out_of_orderness`" + `, the window's size.
+What has no default must be said: ` + "`version`, `job`, `time.field`, `time.unit`" + `, how far the watermark is behind, the window and its size, the trigger of a
+global window. Without a trigger a window fires at its end: by the watermark, or by the clock with ` + "`time: processing`" + `.
 
 | setting | inputs | default | why |
 |---|---|---|---|

@@ -62,7 +62,9 @@ func join(path, key string) string {
 
 // get returns the value of a key, or nil, and makes the key known.
 func (o *object) get(key string) *node {
-	o.known = append(o.known, key)
+	if !slices.Contains(o.known, key) {
+		o.known = append(o.known, key)
+	}
 	return o.n.find(key)
 }
 
@@ -82,6 +84,60 @@ func (o *object) without(key, why string) {
 	if n := o.get(key); n != nil {
 		o.r.report(n.key, "%s has no effect: %s", o.sub(key), why)
 	}
+}
+
+// one finds which of some keys that exclude each other is there. It reports several, and
+// none unless fix is empty, which says what to do; then it returns "".
+func (o *object) one(fix string, keys ...string) string {
+	found := ""
+	for _, key := range keys {
+		n := o.get(key)
+		switch {
+		case n == nil:
+		case found != "":
+			o.r.report(n.key, "%s has both %s and %s; leave one out", o.path, found, key)
+			for _, k := range keys { // neither is read
+				o.get(k)
+			}
+			return ""
+		default:
+			found = key
+		}
+	}
+	if found == "" && fix != "" {
+		o.r.report(o.at, "%s %s", o.path, fix)
+	}
+	return found
+}
+
+// only reads a setting that is a switch without an off: name: true.
+func (o *object) only(key string) bool {
+	n := o.get(key)
+	if n == nil {
+		return false
+	}
+	on, ok := read(o.r, n, o.sub(key), boolean)
+	if ok && !on {
+		o.r.report(n.at, "%s can only be true; leave it out otherwise", o.sub(key))
+	}
+	return true
+}
+
+// short reads a setting that may stand for the mapping that it is the first of:
+// tumbling: 10s for tumbling: {size: 10s}. It returns that mapping for its other keys.
+func short[T any](o *object, key, first, fix string, parse func(*node) (T, string)) (T, *node, *object) {
+	if n := o.n.find(key); n != nil && n.kind != mappingNode {
+		v, vn := scalar(o, key, parse)
+		c := o.r.object(nil, o.sub(key), join(o.pattern, key), n.key)
+		c.when = o.when
+		return v, vn, c
+	}
+	c := o.child(key)
+	if c.n != nil {
+		c.need(first, fix)
+	}
+	v, vn := scalar(c, first, parse)
+	return v, vn, c
 }
 
 // close reports the keys that nothing asked for.
@@ -254,6 +310,21 @@ func integer(lo, hi int64) func(*node) (int, string) {
 			return 0, fmt.Sprintf("must be between %d and %d, is %s", lo, hi, quote(n.shown))
 		}
 		return int(v), ""
+	}
+}
+
+// positive takes whole numbers from 1 on.
+func positive(most int64) func(*node) (int, string) {
+	return func(n *node) (int, string) {
+		v, wrong := integer(math.MinInt64, math.MaxInt64)(n)
+		switch {
+		case wrong != "":
+		case v <= 0:
+			wrong = fmt.Sprintf("must be above 0, is %s", quote(n.shown))
+		case int64(v) > most:
+			wrong = fmt.Sprintf("must be at most %d, is %s", most, quote(n.shown))
+		}
+		return v, wrong
 	}
 }
 

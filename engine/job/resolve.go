@@ -7,7 +7,7 @@ import "tidemark/engine/stream"
 // manifest.
 type FunctionInfo struct {
 	Inputs  []Input
-	Outputs []stream.Field
+	Outputs []stream.Field // of a plug-in; those of a built-in follow from its columns: Resolver.Outputs
 	Params  []Param
 }
 
@@ -38,6 +38,12 @@ type Resolver interface {
 	// Builtin describes a built-in aggregate. ok is false for an unknown name, and
 	// names then lists those that exist.
 	Builtin(name string) (info FunctionInfo, ok bool, names []string)
+	// Outputs returns what a built-in gives for columns of these kinds, one for each of
+	// its inputs, and these arguments. Both were checked against Builtin's description.
+	Outputs(name string, kinds []stream.Kind, args []Arg) ([]stream.Field, error)
 	// Plugin opens a module and describes its aggregate; it fills in p.Digest.
 	Plugin(p *Plugin) (FunctionInfo, error)
+	// Expr checks an expression over the fields of a record and returns the kind of its
+	// value. The error says what is wrong and where in the expression.
+	Expr(src string, fields []stream.Field) (stream.Kind, error)
 }

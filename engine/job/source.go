@@ -20,6 +20,7 @@ type sourceSpec struct {
 	path  *node    // file.path
 	files []string // what the path stands for, as far as Files could tell
 	emit  *node    // watermark.emit, where it is a duration
+	align *node    // watermark.align
 	used  bool
 	// whole: the schema was read without a problem, so that a field that is not in
 	// it does not exist.
@@ -54,10 +55,7 @@ func (r *reader) source(e entry) *sourceSpec {
 	if c := o.child("time"); c.n != nil {
 		r.time(s, c)
 	}
-	o.need("watermark", "say how far records may be out of order: {out_of_orderness: 5s}")
-	if c := o.child("watermark"); c.n != nil {
-		r.watermark(s, c)
-	}
+	r.watermark(s, o)
 	o.close()
 	return s
 }
@@ -334,6 +332,14 @@ func (r *reader) timeField(s *sourceSpec, o *object, key string) []string {
 
 func (r *reader) time(s *sourceSpec, o *object) {
 	t := &s.Time
+	if o.only("ingestion") {
+		s.Watermark.Kind = IngestionWatermark
+		for _, key := range []string{"field", "unit", "layout", "zone", "arrival", "max_future", "max_jump", "plausible"} {
+			o.without(key, "with ingestion: true the time of a record is that at which it is read")
+		}
+		o.close()
+		return
+	}
 	o.need("unit", "say s, ms, us or ns (since 1970), rfc3339 or layout; it is never guessed")
 	t.Unit, _ = scalar(o, "unit", choice("s", "ms", "us", "ns", "rfc3339", "layout"))
 	o.need("field", "say which field holds event time")
@@ -395,36 +401,4 @@ func timeZone(n *node) (string, string) {
 		return "", fmt.Sprintf("must be UTC or an IANA name such as Europe/Berlin, is %s", quote(n.shown))
 	}
 	return name, ""
-}
-
-func (r *reader) watermark(s *sourceSpec, o *object) {
-	w := &s.Watermark
-	w.Kind, w.WhenAllIdle = BoundedWatermark, HoldWhenAllIdle
-	o.need("out_of_orderness", "say how far behind the latest a record may be, such as 5s; 0s where time never goes back")
-	w.OutOfOrderness, _ = scalar(o, "out_of_orderness", duration(durationRule{zero: true}))
-	if s.Bounded() {
-		o.without("idle_timeout", "the input is bounded: it ends instead of falling idle")
-	} else {
-		w.IdleTimeout, _ = scalar(o, "idle_timeout", duration(durationRule{off: true}))
-	}
-	if n := o.n.find("emit"); n != nil && n.kind == mappingNode {
-		e := o.child("emit")
-		e.need("every", "say {every: 100}, or record, or a duration such as 200ms")
-		w.Emit.Every, _ = scalar(e, "every", integer(1, maxEmitEvery))
-		e.close()
-	} else {
-		w.Emit, s.emit = scalar(o, "emit", emission)
-	}
-	o.close()
-}
-
-func emission(n *node) (Emit, string) {
-	if n.text == "record" {
-		return Emit{Record: true}, ""
-	}
-	d, wrong := duration(durationRule{})(n)
-	if wrong != "" {
-		return Emit{}, fmt.Sprintf("must be record, a duration such as 200ms, or {every: 100}, is %s", n.describe())
-	}
-	return Emit{Period: d}, ""
 }

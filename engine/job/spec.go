@@ -114,7 +114,14 @@ func (r *reader) job(o *object) {
 	}
 	o.need("steps", "a job has at least one step")
 	for _, e := range o.child("steps").names("step", maxNamed) {
-		r.steps = append(r.steps, r.step(e))
+		r.steps = append(r.steps, r.declare(e))
+	}
+	r.claim()
+	for _, s := range r.ordered() {
+		r.noting(s, func() { r.step(s) })
+	}
+	for _, s := range r.steps {
+		r.effective = append(r.effective, s.notes...)
 	}
 	o.need("sinks", "say where results go: {from: step, file: {path: out/results.jsonl}} or {from: step, stdout: {}}")
 	for _, e := range o.child("sinks").names("sink", maxNamed) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"tidemark/engine"
-	"tidemark/engine/agg"
 	"tidemark/engine/job"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
@@ -55,12 +54,12 @@ type Loaded struct {
 // Load reads and checks a job file; nothing runs. What is wrong with the file is an
 // error of type job.Problems, all at once.
 func Load(ctx context.Context, r LoadRequest) (*Loaded, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	o := job.LoadOptions{
 		Name: r.Name, Dir: r.Dir, Env: r.Env, Set: r.Set, Files: r.Machine.FS,
-		Resolver: resolver{r.Modules, r.Tenant},
+		Resolver: resolver{modules: r.Modules, tenant: r.Tenant},
 	}
 	if r.Tenant != nil {
 		o.Host, o.Inputs = true, r.Tenant.Inputs
@@ -72,26 +71,14 @@ func Load(ctx context.Context, r LoadRequest) (*Loaded, error) {
 	return &Loaded{Graph: g, machine: r.Machine, modules: r.Modules}, nil
 }
 
-// resolver finds functions: built-ins in engine/agg, plug-ins in their files.
+// resolver finds functions: the engine's own, and plug-ins in their files.
 type resolver struct {
+	engine.Builtins
 	modules Modules
 	tenant  *Tenancy
 }
 
 var _ job.Resolver = resolver{}
-
-func (r resolver) Builtin(name string) (job.FunctionInfo, bool, []string) {
-	f, ok := agg.Lookup(name)
-	if !ok {
-		return job.FunctionInfo{}, false, agg.Names()
-	}
-	var info job.FunctionInfo
-	for _, in := range f.Inputs {
-		info.Inputs = append(info.Inputs, job.Input{Name: in.Name, Kinds: in.Kinds})
-	}
-	info.Params = f.Params
-	return info, true, nil
-}
 
 func (r resolver) Plugin(p *job.Plugin) (job.FunctionInfo, error) {
 	if r.tenant != nil {
