@@ -13,6 +13,9 @@ type Failure struct {
 	// condemned only by a call that carried it alone, since what a trapped call
 	// did before is not known (abi.md, point 8).
 	Trap bool
+	// Fresh: the instance had done nothing before it trapped, so that trying the same
+	// call once more would tell nothing new.
+	Fresh bool
 	// Module names the plug-in; empty for built-in functions.
 	Module  string
 	Message string

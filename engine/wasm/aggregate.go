@@ -22,6 +22,7 @@ type aggregate struct {
 	release func() // gives the module back
 	inst    *guest.Instance
 	used    bool // inst has worked since it was configured
+	suspect bool // a batch has trapped, and no record of it yet
 	info    udf.Info
 	inputs  []column
 	params  params
@@ -243,15 +244,45 @@ func (a *aggregate) create() error {
 	return nil
 }
 
-// Add implements udf.Aggregate. A record that traps alone gets a second chance on a
-// fresh instance: what the first one had done before may be to blame.
+// Add implements udf.Aggregate. A record that traps alone is judged on a fresh
+// instance: what another one had done before may be to blame. After a batch has
+// trapped, its records come in pieces, and the one to blame comes alone; it is tried
+// on a fresh instance at once, and the one that works is kept for the others: a start
+// costs more than thousands of records.
 func (a *aggregate) Add(accs *udf.Accs, rows *udf.Rows) error {
+	if len(rows.Sel) != 1 {
+		err := a.add(accs, rows)
+		if trapOf(err) != nil {
+			a.suspect = true
+		}
+		return err
+	}
 	worn := a.inst != nil && a.used
+	var works *guest.Instance
+	if worn && a.suspect {
+		works, a.inst, worn, a.suspect = a.inst, nil, false, false
+	}
 	err := a.add(accs, rows)
-	if fail, ok := errors.AsType[*udf.Failure](err); ok && fail.Trap && worn && len(rows.Sel) == 1 {
-		return a.add(accs, rows)
+	if worn && trapOf(err) != nil {
+		err = a.add(accs, rows)
+	}
+	if trap := trapOf(err); trap != nil {
+		trap.Fresh = true
+		if a.suspect = false; works != nil {
+			a.inst, a.used = works, true
+		}
+	} else if works != nil {
+		works.Close()
 	}
 	return err
+}
+
+// trapOf returns the failure of an instance that broke down, else nil.
+func trapOf(err error) *udf.Failure {
+	if fail, ok := errors.AsType[*udf.Failure](err); ok && fail.Trap {
+		return fail
+	}
+	return nil
 }
 
 func (a *aggregate) add(accs *udf.Accs, rows *udf.Rows) error {

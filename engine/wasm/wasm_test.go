@@ -329,6 +329,36 @@ func TestFailureNamesTheRecord(t *testing.T) {
 	}
 }
 
+func TestTheRecordToBlameCostsOneInstance(t *testing.T) {
+	a := start(t, "sum").(*aggregate)
+	accs := create(t, a, 1)
+	add := func(values ...int64) error {
+		in := all(ints(values...), 1)
+		return a.Add(accs, in)
+	}
+	if f := failure(t, add(1, -1, 2)); f.Op != 1 || !f.Trap || f.Fresh {
+		t.Errorf("the batch: %+v", *f)
+	}
+	accs = create(t, a, 1) // as those of a failed call are dropped
+	if err := add(1); err != nil {
+		t.Fatal(err)
+	}
+	works := a.inst
+	if f := failure(t, add(-1)); !f.Trap || !f.Fresh || a.inst != works {
+		t.Errorf("the record alone: %+v; the instance that works is kept: %v", *f, a.inst == works)
+	}
+	if err := add(2); err != nil || a.inst != works {
+		t.Errorf("the rest: %v; by the one that works: %v", err, a.inst == works)
+	}
+	if got := result(t, a, accs); got[0] != "3 2" {
+		t.Errorf("got %s, want 3 2", got[0])
+	}
+	// Without a batch before it a record is tried where it comes, and then once more.
+	if f := failure(t, add(-1)); !f.Trap || !f.Fresh || a.inst != nil {
+		t.Errorf("a record that comes alone: %+v", *f)
+	}
+}
+
 func TestOneRecordIsTriedOnAFreshInstance(t *testing.T) {
 	// The third add of an instance traps, whatever the record.
 	a := start(t, "sum", "memory 3", "memory 3\nglobal adds i32 0",

@@ -145,6 +145,27 @@ func TestAWornOutInstanceCondemnsNoRecord(t *testing.T) {
 	}
 }
 
+// final is a moody that breaks down on fresh instances only, and says so.
+type final struct{ moody }
+
+func (f *final) Add(accs *udf.Accs, rows *udf.Rows) error {
+	err := f.moody.Add(accs, rows)
+	if fail, ok := errors.AsType[*udf.Failure](err); ok {
+		fail.Fresh = fail.Trap
+	}
+	return err
+}
+
+func TestARecordThatBreaksAFreshInstanceIsNotTriedAgain(t *testing.T) {
+	f := &final{moody{trap: 13, refuse: -1}}
+	s := script{t: t, size: 1000}
+	s.op = s.operator(Config{Size: 10000, Functions: []Function{{"n", f, []int{1}}}})
+	got := s.run("record k=a t=1s v=13")
+	if want := "refused record 1 for [0,10000): unreachable"; got != want || f.calls != 1 {
+		t.Errorf("%d calls, want 1; got\n%s\nwant\n%s", f.calls, got, want)
+	}
+}
+
 func TestAPaneWhoseResultFailsIsSetAsideAlone(t *testing.T) {
 	s := script{t: t, size: 1000}
 	s.op = s.operator(Config{Size: 10000, Functions: []Function{{"n", &moody{refuse: -1, trap: -1, result: 2}, []int{1}}}})

@@ -153,7 +153,7 @@ func (o *contents) fold(s *segment) error {
 	}
 	n := len(s.rows)
 	if s.rows[0] == s.rows[n-1] {
-		if f.Trap { // the instance may have been worn out: once more, on a fresh one
+		if f.Trap && !f.Fresh { // the instance may have been worn out: once more, on a fresh one
 			if f, _, err = o.try(s); err != nil || f == nil {
 				return err
 			}
