@@ -12,46 +12,45 @@ import (
 
 // bounded reads a regular file to its end.
 type bounded struct {
-	path string
-	file env.File
-	r    io.Reader // of the bytes as they were before compression
-	free func()    // of the decompressor; nil: none
+	path  string
+	file  *parked
+	c     compression
+	r     io.Reader // of the bytes as they were before compression; nil: nothing was read
+	free  func()    // of the decompressor; nil: none
+	ended bool
 }
 
-func newBounded(ctx context.Context, path string, file env.File, info fs.FileInfo, offset int64) (*bounded, error) {
+// bounded takes over a file that was just opened.
+func (f *File) bounded(ctx context.Context, path string, file env.File, info fs.FileInfo, offset int64) (*bounded, error) {
 	var head [magicLen]byte
 	n, err := io.ReadFull(file, head[:])
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, err
 	}
-	c := compressionOf(head[:n])
+	b := &bounded{path: path, c: compressionOf(head[:n])}
 	start := int64(0)
-	if c == plain {
+	if b.c == plain {
 		if start = offset; offset > info.Size() {
 			return nil, fault.Userf("%s has %d bytes, fewer than the %d that were read before: it is another file now", path, info.Size(), offset)
 		}
 	}
-	if _, err := file.Seek(start, io.SeekStart); err != nil {
+	if b.file, err = f.park(path, file, info, start); err != nil {
 		return nil, err
 	}
-	b := &bounded{path: path, file: file, r: file}
-	if c == plain {
-		return b, nil
-	}
-	if b.r, b.free, err = decompress(c, file); err != nil {
-		return nil, b.failed(err)
-	}
-	if err := b.skip(ctx, offset); err != nil {
-		if b.free != nil {
-			b.free()
+	if b.c != plain && offset > 0 {
+		if err := b.skip(ctx, offset); err != nil {
+			b.shut()
+			return nil, err
 		}
-		return nil, err
 	}
 	return b, nil
 }
 
 // skip reads past n decompressed bytes.
 func (b *bounded) skip(ctx context.Context, n int64) error {
+	if err := b.begin(); err != nil {
+		return b.failed(err)
+	}
 	const step = 4 << 20 // a few milliseconds between looks at ctx
 	for n > 0 {
 		if err := ctx.Err(); err != nil {
@@ -69,12 +68,35 @@ func (b *bounded) skip(ctx context.Context, n int64) error {
 	return nil
 }
 
+// begin makes the decompressor, which has large buffers: not before they are used.
+func (b *bounded) begin() error {
+	if b.r != nil {
+		return nil
+	}
+	r, free, err := decompress(b.c, b.file)
+	if err == nil {
+		b.r, b.free = r, free
+	}
+	return err
+}
+
 // Read implements Reader.
 func (b *bounded) Read(p []byte) (int, error) {
+	if b.ended {
+		return 0, io.EOF
+	}
+	if err := b.begin(); err != nil {
+		return 0, b.failed(err)
+	}
 	for {
 		n, err := b.r.Read(p)
 		if n > 0 {
 			return n, nil // an error comes again with the next call
+		}
+		if err == io.EOF {
+			b.ended = true
+			b.shut()
+			return 0, err
 		}
 		if err != nil {
 			return 0, b.failed(err)
@@ -92,16 +114,26 @@ func (b *bounded) failed(err error) error {
 // readError says that reading broke off. Half a compressed file is not the job's
 // fault: it may be complete the next time.
 func readError(name string, err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) {
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fault.Externalf("%s: the compressed data breaks off in the middle: %w", name, err)
+	case crowded(err):
+		return fault.Externalf("%s: %w: %s", name, err, moreRoom)
 	}
 	return fault.Externalf("%s: %w", name, err)
 }
 
-// Close implements Reader.
-func (b *bounded) Close() error {
+// shut gives back all that is held.
+func (b *bounded) shut() {
 	if b.free != nil {
 		b.free()
+		b.free = nil
 	}
-	return b.file.Close()
+	b.file.close()
+}
+
+// Close implements Reader.
+func (b *bounded) Close() error {
+	b.shut()
+	return nil
 }

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"tidemark/engine/job"
@@ -25,19 +27,32 @@ const Stdin = "-"
 const (
 	// maxFiles bounds the splits of a pattern: each is a line in every report.
 	maxFiles = 10_000
-	// maxFollowed bounds the files of a followed pattern: each stays open, and 1,024
-	// descriptors a process are a common limit.
+	// maxFollowed bounds the files of a followed pattern that are there: each stays
+	// open, and 1,024 descriptors a process are a common limit.
 	maxFollowed = 900
+	// otherFiles is how many descriptors of the process are left to others: outputs,
+	// plug-ins, the catalogue of a host, connections.
+	otherFiles = 64
 )
 
+// moreRoom is what to do about a lack of descriptors.
+const moreRoom = "let the process open more files (ulimit -n, or LimitNOFILE of a service), or split the job"
+
+// crowded reports whether something cannot be opened because too much is open.
+func crowded(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
+
 // File reads files: each is a split. Bounded ones may be compressed with gzip or
-// zstd, whatever they are called. Followed ones are read on as they grow; a file
+// zstd, whatever they are called; any number of them can be read by turns, whatever
+// the process may open. Followed ones stay open and are read on as they grow; a file
 // that is rotated away is read to its end, and its successor under the same name
-// from the start.
+// from the start. A split of a followed pattern ends some time after its file was
+// deleted.
 type File struct {
 	spec  job.FileSource
 	env   env.Env
 	stdin io.Reader
+
+	kept atomic.Int64 // bounded only: see parked
 
 	mu    sync.Mutex
 	taken bool       // standard input has been opened
@@ -84,15 +99,21 @@ func (f *File) Splits(ctx context.Context) ([]Split, error) {
 	if err != nil {
 		return nil, err
 	}
+	there, limit := len(files), maxFiles
 	if f.spec.Follow {
-		files = f.known.update(files)
-	}
-	limit := maxFiles
-	if f.spec.Follow {
+		files, there = f.known.update(files)
 		limit = maxFollowed
 	}
-	if len(files) > limit {
-		return nil, fault.Userf("%s names %d files, at most %d are possible", f.spec.Path, len(files), limit)
+	if there > limit {
+		return nil, fault.Userf("%s names %d files, at most %d are possible", f.spec.Path, there, limit)
+	}
+	if most := f.room(); f.spec.Follow && len(files) > most {
+		deleted := ""
+		if n := len(files) - there; n > 0 {
+			deleted = fmt.Sprintf(", and %d are deleted and not yet given up", n)
+		}
+		return nil, fault.Userf("%s names %d files that stay open%s; this process may have %d files open, and %d of them for these: %s",
+			f.spec.Path, there, deleted, f.env.OpenFiles, most, moreRoom)
 	}
 	splits := make([]Split, len(files))
 	for i, file := range files {
@@ -100,6 +121,15 @@ func (f *File) Splits(ctx context.Context) ([]Split, error) {
 	}
 	slices.SortFunc(splits, func(a, b Split) int { return cmp.Compare(a.ID, b.ID) })
 	return splits, nil
+}
+
+// room is how many files may stay open.
+func (f *File) room() int {
+	n := f.env.OpenFiles
+	if n == 0 {
+		return math.MaxInt
+	}
+	return max(n-otherFiles, n/2)
 }
 
 // list returns the files that the path names now.
@@ -190,7 +220,7 @@ func (f *File) open(ctx context.Context, s Split, file env.File, offset int64) (
 		}
 		return newPump(s.Path, file, file.Close), nil
 	}
-	return newBounded(ctx, s.Path, file, info, offset)
+	return f.bounded(ctx, s.Path, file, info, offset)
 }
 
 func (f *File) openStdin(offset int64) (Reader, error) {
@@ -219,6 +249,8 @@ func unusable(path string, err error) error {
 		return fault.Userf("%s does not exist", path)
 	case errors.Is(err, syscall.ENOTDIR):
 		return fault.Userf("%s does not exist: a part of the path is a file", path)
+	case crowded(err):
+		return fault.Externalf("%s: %w: %s", path, err, moreRoom)
 	case errors.Is(err, fs.ErrPermission):
 		return fault.Userf("%s may not be read: %w", path, err)
 	}

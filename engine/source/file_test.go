@@ -5,11 +5,13 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -370,7 +372,8 @@ func (l *log) remove(name string) {
 }
 
 // look lists splits, opens the new ones and reads them all in turn until they wait.
-// It returns what came: "name: bytes", with | where a split began anew.
+// It returns what came: "name: bytes", with | where a split began anew and $ where it
+// ended.
 func (l *log) look() string {
 	l.t.Helper()
 	splits, err := l.src.Splits(context.Background())
@@ -391,6 +394,14 @@ func (l *log) look() string {
 			n, err := r.Read(p)
 			got += string(p[:n])
 			if errors.Is(err, source.ErrWait) {
+				break
+			}
+			if err == io.EOF {
+				got += "$"
+				delete(l.open, s.ID)
+				if err := r.Close(); err != nil {
+					l.t.Error(err)
+				}
 				break
 			}
 			if errors.Is(err, source.ErrRestart) {
@@ -478,6 +489,27 @@ func TestRotationWithinThePattern(t *testing.T) {
 	l.expect("app.log.2: a file of its own\n")
 }
 
+// A system may give a deleted file's identity to the next one that is made.
+func TestRotationThatDeletesTheOldest(t *testing.T) {
+	l := newLog(t, "app.log*", true)
+	l.write("app.log", "one\n")
+	l.expect("app.log: one\n")
+	l.rename("app.log", "app.log.1")
+	l.write("app.log", "two\n")
+	l.expect("")
+	l.later(time.Second)
+	l.expect("app.log: |two\n")
+	l.expect("") // app.log.1 is known and no reader holds it
+	l.remove("app.log.1")
+	l.rename("app.log", "app.log.1")
+	l.write("app.log", "3\n")
+	l.expect("")
+	l.later(time.Second)
+	l.expect("app.log: |3\n")
+	l.write("app.log", "three\n")
+	l.expect("app.log: three\n")
+}
+
 // Files that were there from the start are splits; when rotation moves them along,
 // their readers do not read each other's files again.
 func TestRotationOfFilesThatAreRead(t *testing.T) {
@@ -493,6 +525,360 @@ func TestRotationOfFilesThatAreRead(t *testing.T) {
 	l.expect("app.log: |newer\n")
 	l.later(time.Second)
 	l.expect("")
+}
+
+func TestADeletedFileEnds(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		play func(l *log)
+	}{
+		{"after a minute without anything new", func(l *log) {
+			l.remove("a.log")
+			l.expect("") // from here on
+			l.later(time.Minute - 1)
+			l.expect("")
+			l.later(1)
+			l.expect("a.log: $")
+			l.later(time.Hour)
+			l.expect("")
+		}},
+		{"but not while its writer goes on", func(l *log) {
+			writer, err := os.OpenFile(l.path("a.log"), os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				l.t.Fatal(err)
+			}
+			defer writer.Close()
+			l.remove("a.log")
+			l.expect("")
+			l.later(time.Minute)
+			if _, err := writer.WriteString("late"); err != nil {
+				l.t.Fatal(err)
+			}
+			l.expect("a.log: late")
+			l.later(time.Minute - 1)
+			l.expect("")
+			l.later(1)
+			l.expect("a.log: $")
+		}},
+		{"a successor that comes in time continues the split", func(l *log) {
+			l.remove("a.log")
+			l.expect("")
+			l.later(time.Minute - 1)
+			l.write("a.log", "two")
+			l.expect("")
+			l.later(time.Second)
+			l.expect("a.log: |two")
+			l.later(time.Hour)
+			l.expect("")
+		}},
+		{"one that comes too late is another split", func(l *log) {
+			l.remove("a.log")
+			l.expect("")
+			l.later(time.Minute)
+			l.expect("a.log: $")
+			l.write("a.log", "two")
+			l.expect("a.log: two")
+			l.later(time.Hour)
+			l.expect("")
+		}},
+		{"one that lies under another name does not", func(l *log) {
+			l.rename("a.log", "b.log")
+			l.expect("")
+			l.later(time.Hour)
+			l.expect("")
+			l.write("b.log", "two")
+			l.expect("a.log: two")
+			l.remove("b.log")
+			l.expect("")
+			l.later(time.Minute)
+			l.expect("a.log: $")
+		}},
+		{"one whose name another reader's file has, and is not read twice", func(l *log) {
+			l.write("b.log", "old")
+			l.expect("b.log: old")
+			l.remove("b.log")
+			l.rename("a.log", "b.log")
+			l.expect("")
+			l.later(time.Second)
+			l.expect("") // the reader of b.log sees that the reader of a.log has it
+			l.later(time.Minute)
+			l.expect("b.log: $")
+			l.write("b.log", "two")
+			l.expect("a.log: two")
+		}},
+		{"with a byte that could have begun a compressed file", func(l *log) {
+			l.write("b.log", "\x1f")
+			l.expect("")
+			l.remove("b.log")
+			l.expect("")
+			l.later(time.Minute)
+			l.expect("")
+			l.expect("b.log: \x1f")
+			l.expect("")
+			l.later(time.Minute)
+			l.expect("b.log: $")
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			l := newLog(t, "*.log", true)
+			l.write("a.log", "one")
+			l.expect("a.log: one")
+			row.play(l)
+		})
+	}
+}
+
+// A job that names one file waits for it, however long its successor takes.
+func TestTheOneFileIsWaitedFor(t *testing.T) {
+	l := newLog(t, "a.log", false)
+	l.write("a.log", "one")
+	l.expect("a.log: one")
+	l.remove("a.log")
+	l.expect("")
+	l.later(time.Hour)
+	r := l.open["a.log"]
+	if _, err := r.Read(make([]byte, 9)); !errors.Is(err, source.ErrWait) {
+		t.Errorf("an hour after the file was deleted: %v", err)
+	}
+	l.write("a.log", "two")
+	l.expect("")
+	l.later(time.Second)
+	l.expect("a.log: |two")
+}
+
+func TestDeletedFilesLeaveRoomForNewOnes(t *testing.T) {
+	l := newLog(t, "*.log", true)
+	name := func(round, i int) string { return fmt.Sprintf("%d-%03d.log", round, i) }
+	const files = 500 // more than half of what may be followed
+	for round := range 3 {
+		for i := range files {
+			l.write(name(round, i), "")
+		}
+		l.look()
+		if len(l.open) > 2*files {
+			t.Fatalf("round %d: %d files are open", round, len(l.open))
+		}
+		for i := range files {
+			l.remove(name(round, i))
+		}
+		l.look()
+		l.later(time.Minute)
+	}
+	l.look()
+	l.look()
+	if len(l.open) != 0 {
+		t.Errorf("in the end %d readers have not ended", len(l.open))
+	}
+}
+
+func TestFollowedFilesNeedDescriptors(t *testing.T) {
+	for _, row := range []struct {
+		name           string
+		process, files int
+		want           string
+	}{
+		{"as many as there is room for", 100, 50, ""},
+		{"one more", 100, 51, "names 51 files that stay open; this process may have 100 files open, and 50 of them for these: let the process open more files (ulimit -n"},
+		{"nobody knows the limit", 0, 900, ""},
+		{"more than is followed at all", 0, 901, "names 901 files, at most 900 are possible"},
+		{"most of a large limit", 1024, 900, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			d, e := t.TempDir(), env.Real()
+			e.OpenFiles = row.process
+			for i := range row.files {
+				appendTo(t, filepath.Join(d, fmt.Sprintf("%03d.log", i)), "")
+			}
+			f := newFile(t, job.FileSource{Path: filepath.Join(d, "*.log"), Glob: true, Follow: true}, e)
+			splits, err := f.Splits(context.Background())
+			if row.want == "" {
+				if err != nil || len(splits) != row.files {
+					t.Errorf("%d splits, %v", len(splits), err)
+				}
+				return
+			}
+			if !errors.Is(err, fault.ErrUser) || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("%v, want a user's error with %q", err, row.want)
+			}
+		})
+	}
+}
+
+func TestDeletedFilesCountAmongTheOpenOnes(t *testing.T) {
+	d, e := t.TempDir(), env.Real()
+	e.OpenFiles = 10 // five of them for the source
+	f := newFile(t, job.FileSource{Path: filepath.Join(d, "*.log"), Glob: true, Follow: true}, e)
+	for i := range 6 {
+		path := filepath.Join(d, fmt.Sprintf("%d.log", i))
+		appendTo(t, path, "")
+		splits, err := f.Splits(context.Background())
+		if i == 5 {
+			if want := "names 2 files that stay open, and 4 are deleted"; !errors.Is(err, fault.ErrUser) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := f.Open(context.Background(), splits[len(splits)-1], 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if i < 4 {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// counted is a file system that has few descriptors.
+type counted struct {
+	env.FS
+	limit      int
+	open, most *int
+}
+
+func (c counted) Open(name string) (env.File, error) {
+	if *c.open == c.limit {
+		return nil, &os.PathError{Op: "open", Path: name, Err: syscall.EMFILE}
+	}
+	f, err := c.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	*c.open++
+	*c.most = max(*c.most, *c.open)
+	return countedFile{f, c.open}, nil
+}
+
+type countedFile struct {
+	env.File
+	open *int
+}
+
+func (f countedFile) Close() error {
+	*f.open--
+	return f.File.Close()
+}
+
+// An ordered replay has all files of a pattern in hand at once.
+func TestMoreFilesThanDescriptors(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		pack func(t *testing.T, content []byte) []byte
+	}{{"plain", nil}, {"gzip", packGzip}, {"zstd", packZstd}} {
+		t.Run(row.name, func(t *testing.T) {
+			const files, pieces, piece = 100, 9, 1000
+			w := dir{t.TempDir(), row.pack}
+			content := func(i int) []byte {
+				return bytes.Repeat([]byte(fmt.Sprintf("file %3d\n", i)), pieces*piece/9)
+			}
+			for i := range files {
+				w.Write(t, fmt.Sprintf("%03d", i), content(i))
+			}
+			var open, most int
+			e := env.Real()
+			e.OpenFiles = 320 // a sixteenth is the source's to keep
+			e.FS = counted{e.FS, 21, &open, &most}
+			f := newFile(t, job.FileSource{Path: filepath.Join(w.path, "*.log"), Glob: true}, e)
+			splits, err := f.Splits(context.Background())
+			if err != nil || len(splits) != files {
+				t.Fatalf("%d splits, %v", len(splits), err)
+			}
+			readers, got := make([]source.Reader, files), make([][]byte, files)
+			for i, s := range splits {
+				if readers[i], err = f.Open(context.Background(), s, 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p := make([]byte, piece)
+			for live := files; live > 0; {
+				live = 0
+				for i, r := range readers {
+					n, err := r.Read(p)
+					got[i] = append(got[i], p[:n]...)
+					if err == nil {
+						live++
+					} else if err != io.EOF {
+						t.Fatal(err)
+					}
+				}
+			}
+			for i := range files {
+				if !bytes.Equal(got[i], content(i)) {
+					t.Errorf("file %d: %d bytes, or others", i, len(got[i]))
+				}
+			}
+			if open != 0 {
+				t.Errorf("%d descriptors are held behind the end", open)
+			}
+			for _, r := range readers {
+				if err := r.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			if open != 0 || most < 20 {
+				t.Errorf("%d descriptors are open in the end, at most %d were: 20 may be kept", open, most)
+			}
+		})
+	}
+}
+
+func TestFilesThatChangeBetweenReads(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		change func(t *testing.T, path string)
+		want   string
+	}{
+		{"replaced", func(t *testing.T, path string) {
+			appendTo(t, path+".new", strings.Repeat("x", 100))
+			if err := os.Rename(path+".new", path); err != nil {
+				t.Fatal(err)
+			}
+		}, "another file has taken its place"},
+		{"removed", func(t *testing.T, path string) {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}, "it was removed while it was being read"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a")
+			appendTo(t, path, "0123456789")
+			e := env.Real()
+			e.OpenFiles = 1 // nothing to keep
+			f := newFile(t, job.FileSource{Path: path}, e)
+			r, err := f.Open(context.Background(), source.Split{Path: path}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := r.Read(make([]byte, 4)); n != 4 || err != nil {
+				t.Fatal(n, err)
+			}
+			row.change(t, path)
+			if _, err := r.Read(make([]byte, 4)); !errors.Is(err, fault.ErrExternal) || !strings.Contains(err.Error(), row.want) || !strings.Contains(err.Error(), path) {
+				t.Errorf("%v, want an outside failure that names the file and %q", err, row.want)
+			}
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestALackOfDescriptorsSaysWhatToDo(t *testing.T) {
+	var open, most int
+	e := env.Real()
+	e.FS = counted{e.FS, 0, &open, &most}
+	path := filepath.Join(t.TempDir(), "a")
+	appendTo(t, path, "x")
+	f := newFile(t, job.FileSource{Path: path}, e)
+	if _, err := f.Open(context.Background(), source.Split{Path: path}, 0); !errors.Is(err, fault.ErrExternal) || !strings.Contains(err.Error(), "ulimit -n") {
+		t.Errorf("%v", err)
+	}
 }
 
 func TestFollowedFilesAreNotCompressed(t *testing.T) {

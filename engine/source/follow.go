@@ -16,19 +16,31 @@ import (
 // are told to reopen it, which log rotation does right after the renaming.
 const rotateQuiet = time.Second
 
+// deletedQuiet is how long a deleted file must have brought nothing before its split
+// ends. It is longer than any rotation takes to make the successor, which otherwise
+// would be another split, and short enough that a directory whose files come and go
+// does not fill the process's descriptors.
+const deletedQuiet = time.Minute
+
 // followed reads a file that grows. The file is known by its identity, not by its
 // name: when another one has its name, it is read to its end, and then the other.
+//
+// The one file of a source without a pattern is waited for even when it is gone: the
+// job names it. A file of a pattern that is to be found by no name any more is given
+// up after deletedQuiet.
 //
 // A file that is truncated is seen to be shorter than what was read. If it has grown
 // past that again before anyone looked, nobody can tell.
 type followed struct {
 	source *File
 	path   string
-	file   env.File
-	info   fs.FileInfo // of file
+	file   env.File    // nil: the split has ended, or was closed
+	info   fs.FileInfo // of file; only its identity counts
+	id     *identity   // of file, guarded by source.mu
 	pos    int64
 	known  bool      // it was looked whether the file is compressed
 	since  time.Time // when the end was reached with a successor there; zero: it was not
+	gone   time.Time // when the end was reached with the file to be found nowhere; zero: it was not
 }
 
 // follow starts to follow a file that was just opened.
@@ -41,12 +53,14 @@ func (f *File) follow(path string, file env.File, info fs.FileInfo, offset int64
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.known.take(path, info)
-	return &followed{source: f, path: path, file: file, info: info, pos: offset, known: offset > 0}, nil
+	return &followed{source: f, path: path, file: file, info: info, id: f.known.take(path, info), pos: offset, known: offset > 0}, nil
 }
 
 // Read implements Reader.
 func (r *followed) Read(p []byte) (int, error) {
+	if r.file == nil {
+		return 0, io.EOF
+	}
 	if !r.known {
 		if err := r.look(); err != nil {
 			return 0, err
@@ -56,7 +70,7 @@ func (r *followed) Read(p []byte) (int, error) {
 		n, err := r.file.Read(p)
 		if n > 0 {
 			r.pos += int64(n)
-			r.since = time.Time{}
+			r.since, r.gone = time.Time{}, time.Time{}
 			return n, nil
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -89,11 +103,12 @@ func (r *followed) end() error {
 	info, err := r.source.env.FS.Stat(r.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // moved away; the successor is not there yet
-		return ErrWait
+		r.since = time.Time{}
+		return r.giveUp()
 	case err != nil:
 		return readError(r.path, err)
 	case os.SameFile(info, r.info):
-		r.since = time.Time{}
+		r.since, r.gone = time.Time{}, time.Time{}
 		if info.Size() >= r.pos {
 			return ErrWait
 		}
@@ -107,14 +122,47 @@ func (r *followed) end() error {
 		r.known = true
 		return ErrWait
 	}
-	now := r.source.env.Clock.Now()
-	if r.since.IsZero() {
-		r.since = now
-	}
-	if now.Sub(r.since) < rotateQuiet {
+	if !r.quiet(&r.since, rotateQuiet) {
 		return ErrWait
 	}
 	return r.succeed()
+}
+
+// quiet reports whether the end was reached d ago, at the time that since notes.
+func (r *followed) quiet(since *time.Time, d time.Duration) bool {
+	now := r.source.env.Clock.Now()
+	if since.IsZero() {
+		*since = now
+	}
+	return now.Sub(*since) >= d
+}
+
+// giveUp ends the split if its file has been deleted long enough ago.
+func (r *followed) giveUp() error {
+	if !r.source.lost(r.id) {
+		r.gone = time.Time{}
+		return ErrWait
+	}
+	if !r.quiet(&r.gone, deletedQuiet) {
+		return ErrWait
+	}
+	if !r.known { // a byte or two, which nothing more will come to explain
+		r.known = true
+		return ErrWait
+	}
+	r.source.mu.Lock()
+	r.source.known.end(r.path, r.id)
+	r.source.mu.Unlock()
+	_ = r.file.Close() // only read from: nothing can be lost
+	r.file = nil
+	return io.EOF
+}
+
+// lost reports whether the last listing of a pattern shows a file by no name.
+func (f *File) lost(id *identity) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.spec.Glob && !id.listed
 }
 
 // succeed goes on with the file that has the name now.
@@ -131,33 +179,40 @@ func (r *followed) succeed() error {
 		_ = file.Close()
 		return readError(r.path, err)
 	}
-	if !info.Mode().IsRegular() || !r.source.replace(r.path, r.info, info) {
+	next := r.source.replace(r.path, r.id, info)
+	if next == nil {
 		// Another split reads that file already: it was only renamed.
 		_ = file.Close()
-		return ErrWait
+		return r.giveUp()
 	}
 	_ = r.file.Close() // only read from: nothing can be lost
-	r.file, r.info, r.pos, r.known, r.since = file, info, 0, false, time.Time{}
+	r.file, r.info, r.id, r.pos, r.known = file, info, next, 0, false
+	r.since, r.gone = time.Time{}, time.Time{}
 	return ErrRestart
 }
 
-// replace notes that the reader of path goes on from one file to another. It
-// refuses if the other is known already.
-func (f *File) replace(path string, from, to fs.FileInfo) bool {
+// replace notes that the reader of path goes on from one file to another, and returns
+// that. It is nil if the other is known already, or no file that can be followed.
+func (f *File) replace(path string, from *identity, to fs.FileInfo) *identity {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.known.find(to) != nil {
-		return false
+	if !to.Mode().IsRegular() || f.known.find(to) != nil {
+		return nil
 	}
+	next := f.known.take(path, to) // first, so that the path stays a split
 	f.known.release(from)
-	f.known.take(path, to)
-	return true
+	return next
 }
 
 // Close implements Reader.
 func (r *followed) Close() error {
+	if r.file == nil {
+		return nil
+	}
 	r.source.mu.Lock()
-	r.source.known.release(r.info)
+	r.source.known.release(r.id)
 	r.source.mu.Unlock()
-	return r.file.Close()
+	err := r.file.Close()
+	r.file = nil
+	return err
 }

@@ -11,7 +11,8 @@ import (
 // forgotten once no reader holds it and no listing shows it: only then can the
 // system give its identity to another.
 //
-// Memory and time follow the listing, which maxFollowed bounds.
+// Memory and time follow the listing, which maxFollowed bounds, and the files that
+// were deleted in the last deletedQuiet.
 type identities struct {
 	files  []*identity
 	byPath map[string]*identity // as of the last listing or opening
@@ -20,19 +21,22 @@ type identities struct {
 
 // identity is a file, by whatever name.
 type identity struct {
-	info   fs.FileInfo
-	open   int  // readers that hold it
-	listed bool // the last listing showed it
+	info   fs.FileInfo // as of the last listing or opening
+	open   int         // readers that hold it
+	listed bool        // the last listing showed it
 }
 
 // update takes a listing and returns the splits: files that were not there before,
-// and those that were given out.
-func (k *identities) update(listing []found) []found {
+// and those that were given out. there is how many of them have a file that is still
+// to be found; the others are read to their end.
+func (k *identities) update(listing []found) (all []found, there int) {
 	k.init()
 	for _, id := range k.files {
 		id.listed = false
 	}
+	named := make(map[string]bool, len(listing))
 	for _, f := range listing {
+		named[f.path] = true
 		id := k.byPath[f.path]
 		if id == nil || !os.SameFile(id.info, f.info) { // a new name, or another file
 			if id != nil && id.open > 0 && k.isSplit(f.path) && k.find(f.info) == nil {
@@ -44,24 +48,19 @@ func (k *identities) update(listing []found) []found {
 			}
 			k.byPath[f.path] = id
 		}
-		id.listed = true
+		id.listed, id.info = true, f.info
 		if k.isSplit(f.path) {
 			k.splits[f.path] = f // as large and as new as it is now
 		}
 	}
-	gone := func(id *identity) bool { return !id.listed && id.open == 0 }
-	for path, id := range k.byPath {
-		if gone(id) {
-			delete(k.byPath, path)
-			delete(k.splits, path)
+	k.forget()
+	for path, f := range k.splits {
+		all = append(all, f)
+		if named[path] || k.byPath[path].listed {
+			there++
 		}
 	}
-	k.files = slices.DeleteFunc(k.files, gone)
-	splits := make([]found, 0, len(k.splits))
-	for _, f := range k.splits {
-		splits = append(splits, f)
-	}
-	return splits
+	return all, there
 }
 
 func (k *identities) init() {
@@ -81,18 +80,20 @@ func (k *identities) add(info fs.FileInfo) *identity {
 	return id
 }
 
-// find returns the file with this identity, or nil.
+// find returns the file with this identity, or nil. A file that no reader holds may
+// have been deleted since it was listed, and its identity have gone to a new one:
+// that is seen by its being smaller, since logs grow.
 func (k *identities) find(info fs.FileInfo) *identity {
 	for _, id := range k.files {
-		if os.SameFile(id.info, info) {
+		if os.SameFile(id.info, info) && (id.open > 0 || info.Size() >= id.info.Size()) {
 			return id
 		}
 	}
 	return nil
 }
 
-// take notes that a reader holds the file at path.
-func (k *identities) take(path string, info fs.FileInfo) {
+// take notes that a reader holds the file at path, and returns the file.
+func (k *identities) take(path string, info fs.FileInfo) *identity {
 	k.init()
 	id := k.find(info)
 	if id == nil {
@@ -100,11 +101,31 @@ func (k *identities) take(path string, info fs.FileInfo) {
 	}
 	id.open++
 	k.byPath[path] = id
+	return id
 }
 
-// release notes that a reader has let go of a file.
-func (k *identities) release(info fs.FileInfo) {
-	if id := k.find(info); id != nil {
-		id.open--
+// release notes that a reader has let go of a file. It is to be called before the
+// descriptor is closed: from then on another file may be taken for this one.
+func (k *identities) release(id *identity) {
+	id.open--
+	k.forget()
+}
+
+// end notes that the split of a path has ended, and releases its file. A file that
+// comes by this name is another split.
+func (k *identities) end(path string, id *identity) {
+	delete(k.splits, path)
+	k.release(id)
+}
+
+// forget drops the files that no reader holds and that the last listing does not show.
+func (k *identities) forget() {
+	gone := func(id *identity) bool { return !id.listed && id.open == 0 }
+	for path, id := range k.byPath {
+		if gone(id) {
+			delete(k.byPath, path)
+			delete(k.splits, path)
+		}
 	}
+	k.files = slices.DeleteFunc(k.files, gone)
 }

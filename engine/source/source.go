@@ -33,8 +33,10 @@ import (
 type Source interface {
 	// Splits lists the splits that there are, sorted by ID, in the same order each
 	// time. Of a followed source it is called again at each probe: what has come since
-	// stands among them, and a split never changes its ID. An error of class
-	// fault.ErrUser says that the job names something that is not there.
+	// stands among them, and a split never changes its ID. One whose Reader has said
+	// io.EOF is listed no more; if its ID is listed again later, that is another split,
+	// to be opened anew. An error of class fault.ErrUser says that the job names
+	// something that is not there.
 	Splits(ctx context.Context) ([]Split, error)
 	// Open starts reading a split at offset, counted in bytes as Read gives them
 	// (of a compressed file: decompressed).
@@ -49,12 +51,15 @@ type Split struct {
 	Size    int64       // of a file, in bytes on disk; -1 if unknown
 }
 
-// Reader reads one split. It is used by one goroutine.
+// Reader reads one split. It is used by one goroutine. Behind io.EOF it holds nothing
+// but memory: no descriptor, no connection.
 type Reader interface {
 	// Read fills p, which must not be empty, with the next bytes. Either n > 0 and err
 	// is nil, or n is 0 and err says why:
 	//
-	//	io.EOF      the split has ended; each further call says so again
+	//	io.EOF      the split has ended; each further call says so again. Bounded splits
+	//	            do so, and followed ones whose origin is gone for good: they no
+	//	            longer hold time back
 	//	ErrWait     nothing is there now; call again later
 	//	ErrRestart  see there
 	//	other       the split cannot be read any further

@@ -20,10 +20,15 @@ type Env struct {
 	FS    FS
 	// Rand gives unpredictable bytes, for tokens and names.
 	Rand io.Reader
+	// OpenFiles is how many files and connections the process may have open at once;
+	// 0 if nobody knows.
+	OpenFiles int
 }
 
 // Real returns the machine's own clock and files.
-func Real() Env { return Env{Clock: realClock{}, FS: realFS{}, Rand: rand.Reader} }
+func Real() Env {
+	return Env{Clock: realClock{}, FS: realFS{}, Rand: rand.Reader, OpenFiles: openFiles()}
+}
 
 // Clock tells processing time.
 type Clock interface {
