@@ -21,8 +21,12 @@ type Job struct {
 	sources []*sourceSpec
 	feeds   []*sourceTask
 	steps   []*stepSpec
-	keyed   []*keyedTask
-	sinks   []*sinkTask
+
+	feedsByID map[string]*feed
+	stateless map[string]*statelessSpec // by step
+	fail      context.CancelCauseFunc   // ends the run
+	keyed     []*keyedTask
+	sinks     []*sinkTask
 
 	splitMu sync.Mutex
 	splits  []string // shown names by split id
@@ -34,7 +38,7 @@ type Job struct {
 // that what can be known to be wrong is an error before a record is read. The job owns
 // what it opened; call Run, or Discard.
 func New(ctx context.Context, g *job.Graph, o Options) (*Job, error) {
-	j := &Job{graph: g, opts: o}
+	j := &Job{graph: g, opts: o, feedsByID: map[string]*feed{}, stateless: map[string]*statelessSpec{}}
 	if err := j.plan(ctx); err != nil {
 		return nil, errors.Join(err, j.Discard())
 	}
@@ -64,6 +68,7 @@ func (j *Job) Discard() error {
 func (j *Job) Run(ctx context.Context) (Report, error) {
 	run, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	j.fail = cancel
 	var writers, tasks sync.WaitGroup
 	for _, t := range j.sinks {
 		writers.Go(func() { t.run(cancel) })

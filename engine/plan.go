@@ -20,9 +20,13 @@ import (
 // stepSpec is what all subtasks of a step share. It does not change.
 type stepSpec struct {
 	*job.Step
-	input   *sourceSpec
+	number  stream.SourceID
+	fields  []stream.Field // of the records that reach its window
 	keyCols []int
 	key     []stream.Field
+	names   []string         // of its aggregates
+	outputs [][]stream.Field // of each
+	before  *statelessSpec   // what it does to records first; nil: nothing
 }
 
 // runnable refuses what job files can say and this engine does not do, so that nothing
@@ -54,20 +58,6 @@ func runnable(g *job.Graph) error {
 		switch {
 		case s.Join != nil:
 			what = "joins are"
-		case len(s.From) > 1:
-			what = "unions are"
-		case !slices.ContainsFunc(g.Sources, func(src job.Source) bool { return src.ID == s.From[0] }):
-			what = "steps that read steps are"
-		case s.Filter != "" || s.Derive != nil || s.Project != nil:
-			what = "filter, derive and project are"
-		case s.Window.Kind != job.Tumbling:
-			what = s.Window.Kind + " windows are"
-		case s.Window.Time != job.EventTime:
-			what = "windows in processing time are"
-		case s.Trigger != nil && s.Trigger.Kind != job.TriggerEventTime:
-			what = "triggers of the kind " + s.Trigger.Kind + " are"
-		case s.Evictor != nil:
-			what = "evictors are"
 		default:
 			continue
 		}
@@ -96,7 +86,7 @@ func (j *Job) plan(ctx context.Context) error {
 		}
 	}
 	for i := range j.graph.Steps {
-		if err := j.planStep(ctx, &j.graph.Steps[i]); err != nil {
+		if err := j.planStep(ctx, i); err != nil {
 			return err
 		}
 	}
@@ -131,6 +121,11 @@ func (j *Job) planSource(ctx context.Context, n int) error {
 			bad: &badOutput{to: j.portSinks(job.Port{Operator: src.ID, Name: "bad"}), totals: totals}}
 		j.feeds = append(j.feeds, tasks[i])
 	}
+	out := &feed{id: src.ID, number: spec.id, fields: spec.columns()}
+	for _, t := range tasks {
+		out.tasks = append(out.tasks, t)
+	}
+	j.feedsByID[src.ID] = out
 	for i, f := range found {
 		s, err := j.open(ctx, spec, f)
 		if err != nil {
@@ -147,74 +142,147 @@ func (j *Job) open(ctx context.Context, spec *sourceSpec, f source.Split) (*spli
 	return spec.open(ctx, j.newSplit(f.ID), f, stream.Time(j.opts.FirstStart.UnixMilli()))
 }
 
-// planStep makes the subtasks of a step and joins them to the tasks that feed it.
-func (j *Job) planStep(ctx context.Context, st *job.Step) error {
-	input := j.source(st.From[0])
-	if input == nil {
-		panic("BUG: step " + st.ID + " reads something that is no source")
+// planStep makes the subtasks of a step and joins them to the tasks that feed it. A step
+// without a window has no tasks: it runs on the edges of those that read it.
+func (j *Job) planStep(ctx context.Context, n int) error {
+	st := &j.graph.Steps[n]
+	var inputs []*feed
+	var before *statelessSpec
+	for i, from := range st.From {
+		f := j.feedOf(from)
+		if i == 0 { // the inputs of a union have the same fields
+			var err error
+			if before, err = newStateless(st, f.fields, !st.Windowed()); err != nil {
+				return err
+			}
+		}
+		inputs = append(inputs, f.through(before))
 	}
-	spec := &stepSpec{Step: st, input: input}
+	if before != nil {
+		j.stateless[st.ID] = before
+	}
+	if !st.Windowed() {
+		return j.planPass(st, inputs)
+	}
+	spec := &stepSpec{Step: st, number: stream.SourceID(len(j.graph.Sources) + n), fields: inputs[0].fields, before: before}
 	for _, name := range st.Key {
-		c := input.column(name)
+		c := column(spec.fields, name)
 		spec.keyCols = append(spec.keyCols, c)
-		spec.key = append(spec.key, stream.Field{Name: name, Kind: input.kinds[c]})
+		spec.key = append(spec.key, spec.fields[c])
 	}
 	j.steps = append(j.steps, spec)
-	var senders []*sourceTask
-	for _, t := range j.feeds {
-		if t.spec == input {
-			senders = append(senders, t)
+	return j.planTasks(ctx, spec, inputs)
+}
+
+// planPass lets a step without a window be read, by others and by its sinks.
+func (j *Job) planPass(st *job.Step, inputs []*feed) error {
+	out := &feed{id: st.ID, number: inputs[0].number, fields: inputs[0].fields, chain: inputs[0].chain}
+	for _, in := range inputs {
+		if len(inputs) > 1 && len(in.chain) > 1 {
+			return fault.Userf("step %s: a union without a window of steps without a window is not run by this version; give the window's step the union", st.ID)
 		}
+		out.tasks = append(out.tasks, in.tasks...)
 	}
-	inboxes := make([]*exchange.Inbox, st.Parallelism)
-	for i := range inboxes {
-		// Batches of a step go back to the task that feeds it; with several, to the
-		// first: a pool is only a store of memory.
-		pool := senders[0].pool
-		inboxes[i] = exchange.NewInbox(exchange.Config{Inputs: make([]int, len(senders)), Ordered: j.graph.Settings.OrderReplay,
-			Depth: j.graph.Settings.QueueDepth, Rows: j.graph.Settings.BatchRows, Pool: pool})
-		t := &keyedTask{job: j, step: spec, inbox: inboxes[i], pool: pool}
-		if err := t.build(ctx); err != nil {
-			return fmt.Errorf("step %s: %w", st.ID, err)
+	j.feedsByID[st.ID] = out
+	ports := j.portSinks(job.Port{Operator: st.ID})
+	if len(ports) == 0 {
+		return nil
+	}
+	for _, t := range out.tasks {
+		e, err := j.newEdge(out.chain, t.store(), st.ID)
+		if err != nil {
+			return err
 		}
-		j.keyed = append(j.keyed, t)
-	}
-	for i, s := range senders {
-		s.routers = append(s.routers, exchange.NewRouter(i, spec.keyCols, j.graph.MaxParallelism, inboxes, s.pool))
+		e.sinks = j.portSinks(job.Port{Operator: st.ID})
+		e.records = result.NewPassEncoder(j.graph.Name, st.ID, out.fields, j.splitName)
+		t.addEdge(e)
 	}
 	return nil
+}
+
+// planTasks makes the subtasks of a windowed step and the edges to them.
+func (j *Job) planTasks(ctx context.Context, spec *stepSpec, inputs []*feed) error {
+	var senders []sender
+	var numbers []int
+	for i, in := range inputs {
+		for _, t := range in.tasks {
+			senders, numbers = append(senders, t), append(numbers, i)
+		}
+	}
+	out := &feed{id: spec.ID, number: spec.number}
+	split := j.newSplit(spec.ID)
+	var inboxes []*exchange.Inbox
+	for range spec.Parallelism {
+		// Batches go back to the task that feeds the step; with several, to the first: a
+		// pool is only a store of memory.
+		pool := senders[0].store()
+		t := &keyedTask{job: j, step: spec, pool: pool, inbox: exchange.NewInbox(exchange.Config{Inputs: numbers, Ordered: j.graph.Settings.OrderReplay,
+			Depth: j.graph.Settings.QueueDepth, Rows: j.graph.Settings.BatchRows, Pool: pool})}
+		if err := t.build(ctx); err != nil {
+			return fmt.Errorf("step %s: %w", spec.ID, err)
+		}
+		out.fields = spec.resultFields()
+		t.out = newForward(spec.number, split, kindsOf(out.fields), j.graph.Settings.OrderReplay)
+		j.keyed = append(j.keyed, t)
+		out.tasks = append(out.tasks, t)
+		inboxes = append(inboxes, t.inbox)
+	}
+	j.feedsByID[spec.ID] = out
+	n := 0
+	for _, in := range inputs {
+		for _, t := range in.tasks {
+			e, err := j.newEdge(in.chain, t.store(), spec.ID)
+			if err != nil {
+				return err
+			}
+			e.router = exchange.NewRouter(n, spec.keyCols, j.graph.MaxParallelism, inboxes, t.store())
+			t.addEdge(e)
+			n++
+		}
+	}
+	return nil
+}
+
+// resultFields are the fields that a step's results have for those that read them.
+func (s *stepSpec) resultFields() []stream.Field {
+	fields := slices.Clone(s.key)
+	for i, outs := range s.outputs {
+		for _, o := range outs {
+			name := s.names[i]
+			if len(outs) > 1 {
+				name += "." + o.Name
+			}
+			fields = append(fields, stream.Field{Name: name, Kind: o.Kind})
+		}
+	}
+	return append(fields, stream.Field{Name: "window_start", Kind: stream.Timestamp}, stream.Field{Name: "window_end", Kind: stream.Timestamp})
+}
+
+func kindsOf(fields []stream.Field) []stream.Kind {
+	kinds := make([]stream.Kind, len(fields))
+	for i, f := range fields {
+		kinds[i] = f.Kind
+	}
+	return kinds
 }
 
 // build makes the operator of a subtask and its ways out.
 func (t *keyedTask) build(ctx context.Context) error {
 	st := t.step
-	var names []string
-	var outputs [][]stream.Field
-	var fns []window.Function
-	for i := range st.Aggregates {
-		a := &st.Aggregates[i]
-		f, err := t.job.function(ctx, st, a)
-		if err != nil {
-			return errors.Join(fmt.Errorf("aggregate %s: %w", a.Name, err), closeAll(fns))
-		}
-		fns = append(fns, f)
-		names = append(names, a.Name)
-		outputs = append(outputs, f.Agg.Info().Outputs)
-	}
-	op, err := window.NewAligned(window.Config{
-		Size: stream.Time(st.Window.Size.Milliseconds()), Offset: stream.Time(st.Window.Offset.Milliseconds()),
-		Lateness: stream.Time(st.AllowedLateness.Milliseconds()), Key: st.key, DropNullKey: st.NullKey == job.Drop,
-		Functions: fns, Groups: t.job.graph.MaxParallelism,
-	}, t)
+	spec, err := t.job.windowSpec(ctx, st)
 	if err != nil {
-		return errors.Join(err, closeAll(fns))
+		return err
 	}
-	t.op = op
+	if t.op, err = window.New(spec, t); err != nil {
+		return errors.Join(err, closeAll(spec.Functions))
+	}
+	t.clocked = usesClock(st.Step)
 	t.results = t.job.portSinks(job.Port{Operator: st.ID})
 	t.late = t.job.portSinks(job.Port{Operator: st.ID, Name: "late"})
 	t.failed = t.job.portSinks(job.Port{Operator: st.ID, Name: "failed"})
+	t.line = result.NewEncoder(t.job.graph.Name, st.ID, st.key, st.names, st.outputs, result.RFC3339)
 	for _, p := range t.results {
-		t.encoders = append(t.encoders, result.NewEncoder(t.job.graph.Name, st.ID, st.key, names, outputs, p.format))
+		t.encoders = append(t.encoders, result.NewEncoder(t.job.graph.Name, st.ID, st.key, st.names, st.outputs, p.format))
 	}
 	t.records = map[result.TimeFormat]*result.RecordEncoder{}
 	for _, p := range slices.Concat(t.late, t.failed) {
@@ -237,9 +305,9 @@ func (j *Job) function(ctx context.Context, st *stepSpec, a *job.Aggregate) (win
 	f := window.Function{Name: a.Name}
 	var kinds []stream.Kind
 	for _, c := range a.Columns {
-		n := st.input.column(c.Field)
+		n := column(st.fields, c.Field)
 		f.Cols = append(f.Cols, n)
-		kinds = append(kinds, st.input.kinds[n])
+		kinds = append(kinds, st.fields[n].Kind)
 	}
 	var err error
 	f.Agg, err = j.instance(ctx, a, kinds)
@@ -274,26 +342,17 @@ func (j *Job) portSinks(p job.Port) []portSink {
 	return out
 }
 
-func (j *Job) source(id string) *sourceSpec {
-	for _, s := range j.sources {
-		if s.ID == id {
-			return s
-		}
-	}
-	return nil
-}
-
-// column returns the number of a field of the schema. The job was checked: it is there.
-func (s *sourceSpec) column(field string) int {
-	return slices.IndexFunc(s.Schema, func(f job.Field) bool { return f.Name == field })
-}
-
-// origin names the places that records come from.
+// origin names the places that records come from: sources, and steps whose results
+// others read.
 func (j *Job) origin() result.Origin {
 	o := result.Origin{Split: j.splitName}
-	for _, s := range j.sources {
-		o.Sources = append(o.Sources, s.ID)
-		o.JSON = append(o.JSON, s.Format.Kind == job.JSON)
+	for i := range j.graph.Sources {
+		o.Sources = append(o.Sources, j.graph.Sources[i].ID)
+		o.JSON = append(o.JSON, j.graph.Sources[i].Format.Kind == job.JSON)
+	}
+	for i := range j.graph.Steps {
+		o.Sources = append(o.Sources, j.graph.Steps[i].ID)
+		o.JSON = append(o.JSON, true)
 	}
 	return o
 }

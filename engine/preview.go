@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"tidemark/engine/job"
 	"tidemark/engine/result"
 	"tidemark/engine/stream"
-	"tidemark/engine/window"
 )
 
 // PreviewRow is a record as a job would see it, before any watermark.
@@ -174,14 +172,14 @@ func (j *Job) previewStep(st *job.Step, src *sourceSpec, r *PreviewRow) PreviewS
 		key = st.Join.RightKey
 	}
 	for i, name := range key {
-		p.Key = append(p.Key, PreviewValue{st.Key[i], r.Fields[src.column(name)].Value})
+		p.Key = append(p.Key, PreviewValue{st.Key[i], r.Fields[column(src.columns(), name)].Value})
 	}
 	if st.Window == nil {
 		return p
 	}
 	var gap stream.Time // 0 where it is null: there is no window then
 	if f := st.Window.GapField; f != "" {
-		ms, _ := r.Fields[src.column(f)].Value.(int64)
+		ms, _ := r.Fields[column(src.columns(), f)].Value.(int64)
 		gap = stream.Time(ms)
 	}
 	assign, err := assigner(st.Window)
@@ -193,31 +191,6 @@ func (j *Job) previewStep(st *job.Step, src *sourceSpec, r *PreviewRow) PreviewS
 		p.Windows, p.Window = len(windows), windows[0]
 	}
 	return p
-}
-
-// assigner makes the assigner of a window. A count window is the global one with a
-// trigger of its own (S81, S82).
-func assigner(w *job.Window) (window.Assigner, error) {
-	ms := func(d time.Duration) stream.Time { return stream.Time(d.Milliseconds()) }
-	clock := w.Time == job.ProcessingTime
-	switch w.Kind {
-	case job.Tumbling:
-		return window.NewTumbling(ms(w.Size), ms(w.Offset), clock)
-	case job.Sliding:
-		return window.NewSliding(ms(w.Size), ms(w.Slide), ms(w.Offset), clock)
-	case job.Session:
-		if w.GapField != "" {
-			return window.NewDynamicSession(clock), nil
-		}
-		return window.NewSession(ms(w.Gap), clock)
-	case job.Day:
-		zone, err := time.LoadLocation(w.Zone)
-		if err != nil {
-			return nil, err
-		}
-		return window.NewDay(zone), nil
-	}
-	return window.NewGlobal(), nil
 }
 
 func valueOf(c *stream.Column, i int, blob []byte) any {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tidemark/engine/job"
 	"tidemark/engine/stream"
 )
 
@@ -54,7 +55,7 @@ type StepReport struct {
 //	passed on by the source = filtered + failed + late + no_window + counted
 //	counted = open + fired + unfired
 type Ledger struct {
-	Source   string `json:"source"`
+	Source   string `json:"source"` // what the step reads; of a union all names
 	Filtered int64  `json:"filtered"`
 	Failed   int64  `json:"failed"`
 	Late     int64  `json:"late"`
@@ -90,8 +91,8 @@ func (j *Job) merger() *merger {
 	for _, s := range j.sources {
 		m.out.Sources = append(m.out.Sources, SourceReport{ID: s.ID, Splits: []SplitReport{}})
 	}
-	for _, s := range j.steps {
-		m.out.Steps = append(m.out.Steps, StepReport{ID: s.ID, Watermark: stream.MaxTime})
+	for i := range j.graph.Steps {
+		m.out.Steps = append(m.out.Steps, j.stepReport(&j.graph.Steps[i]))
 	}
 	for _, t := range j.feeds {
 		m.waiting[t.spec.ID]++
@@ -104,6 +105,27 @@ func (j *Job) merger() *merger {
 	}
 	return m
 }
+
+// stepReport is what is known of a step before its tasks are asked: the counts of its
+// stateless part, which runs in the tasks of others.
+func (j *Job) stepReport(st *job.Step) StepReport {
+	r := StepReport{ID: st.ID, Watermark: stream.MaxTime}
+	s := j.stateless[st.ID]
+	if s == nil {
+		return r
+	}
+	l := Ledger{Source: strings.Join(st.From, sourceSep), Filtered: s.filtered.Load(), Failed: s.failed.Load()}
+	if s.alone {
+		l.Counted = s.passed.Load()
+		l.Fired = l.Counted
+		r.Rows = l.Counted
+	}
+	r.Inputs = append(r.Inputs, l)
+	return r
+}
+
+// sourceSep stands between the names of a union's inputs.
+const sourceSep = ", "
 
 func (m *merger) source(r SourceReport) {
 	m.waiting[r.ID]--
@@ -180,8 +202,15 @@ func (r *Report) Balance() []string {
 		}
 	}
 	for _, s := range r.Steps {
+		passed[s.ID] = s.Rows
+	}
+	for _, s := range r.Steps {
 		for _, l := range s.Inputs {
-			if p := passed[l.Source]; p != l.Filtered+l.Failed+l.Late+l.NoWindow+l.Counted {
+			p := int64(0)
+			for _, from := range strings.Split(l.Source, sourceSep) {
+				p += passed[from]
+			}
+			if p != l.Filtered+l.Failed+l.Late+l.NoWindow+l.Counted {
 				out = append(out, fmt.Sprintf("step %s: passed on %d is not filtered %d + failed %d + late %d + no_window %d + counted %d", s.ID, p, l.Filtered, l.Failed, l.Late, l.NoWindow, l.Counted))
 			}
 			if l.Counted != l.Open+l.Fired+l.Unfired {

@@ -93,6 +93,15 @@ func newSourceSpec(src *job.Source, id stream.SourceID, reads source.Source) (*s
 	return s, nil
 }
 
+// columns are the fields that others see: the schema.
+func (s *sourceSpec) columns() []stream.Field {
+	fields := make([]stream.Field, len(s.Schema))
+	for i, f := range s.Schema {
+		fields[i] = stream.Field{Name: f.Name, Kind: f.Kind}
+	}
+	return fields
+}
+
 // open starts reading a split.
 func (s *sourceSpec) open(ctx context.Context, id stream.SplitID, from source.Split, firstStart stream.Time) (*split, error) {
 	r, err := s.reads.Open(ctx, from, 0)

@@ -2,7 +2,10 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
+	"time"
 
 	"tidemark/engine/exchange"
 	"tidemark/engine/job"
@@ -28,22 +31,33 @@ type keyedTask struct {
 	failed   []portSink
 	records  map[result.TimeFormat]*result.RecordEncoder
 
+	out     *forward        // to the steps that read this one
+	line    *result.Encoder // for these: what a late or failed output shows as the record
+	clocked bool            // something of the step goes by the clock
+
 	rows, updates int64
 	// overflow sends output that has become much; set for the batch in work.
 	overflow func([]portSink) error
+	ticked   error // of a firing by the clock; ends the task
 }
 
 // run takes batches until all senders have ended or ctx has.
 func (t *keyedTask) run(ctx context.Context) (err error) {
 	defer t.inbox.End()
 	defer func() {
-		if cerr := t.op.Close(); err == nil {
+		if cerr := errors.Join(t.op.Close(), t.out.close()); err == nil {
 			err = cerr
 		}
 	}()
+	if t.clocked {
+		defer t.watchClock(ctx)()
+	}
 	for {
 		b, err := t.inbox.Next(ctx)
 		if b == nil || err != nil {
+			if err == nil {
+				err = t.ticked
+			}
 			return err
 		}
 		if err := t.process(ctx, b); err != nil {
@@ -63,16 +77,71 @@ func (t *keyedTask) process(ctx context.Context, b *stream.Batch) error {
 		hold(b)
 	}
 	t.overflow = func(ports []portSink) error { return overflow(ctx, ports) }
-	err = t.op.Process(b)
+	if err = t.clock(); err == nil {
+		err = t.op.Process(b)
+	}
 	done()
 	// What was computed before an error leaves all the same: the record that stopped
 	// the job is easier to understand with what came before it.
+	if ferr := t.flush(ctx); err == nil {
+		err = ferr
+	}
+	if err != nil {
+		return err
+	}
+	return t.out.flush(ctx, b.Trailing, b.Status)
+}
+
+// flush sends the output of a batch to the sinks.
+func (t *keyedTask) flush(ctx context.Context) error {
 	for _, ports := range [][]portSink{t.results, t.late, t.failed} {
-		if ferr := flushPorts(ctx, ports); err == nil {
-			err = ferr
+		if err := flushPorts(ctx, ports); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
+}
+
+// clock lets the operator see processing time: read once for a batch (T5). Timers fire
+// when the clock is past their millisecond, so that a record in it is still in (S121).
+func (t *keyedTask) clock() error {
+	if !t.clocked {
+		return nil
+	}
+	now := t.job.now()
+	if err := t.op.Clock(now - 1); err != nil {
+		return err
+	}
+	t.op.Stamp(now)
+	return nil
+}
+
+// clockTick is how often a step that goes by the clock looks at it when no record comes:
+// the delay that it adds to a firing.
+const clockTick = 10 * time.Millisecond
+
+// watchClock has the task look at the clock now and then, from its own goroutine. An
+// error is kept and ends the task at its next batch, which is posted for that.
+func (t *keyedTask) watchClock(ctx context.Context) (stop func()) {
+	return t.job.opts.Env.Clock.Tick(clockTick, func() {
+		t.inbox.Post(func() {
+			if t.ticked != nil {
+				return
+			}
+			t.overflow = func(ports []portSink) error { return overflow(ctx, ports) }
+			err := t.clock()
+			if ferr := t.flush(ctx); err == nil {
+				err = ferr
+			}
+			if err == nil {
+				err = t.out.flush(ctx, stream.MinTime, stream.Same)
+			}
+			if err != nil {
+				t.ticked = fmt.Errorf("step %s: %w", t.step.ID, err)
+				t.job.fail(t.ticked)
+			}
+		})
+	})
 }
 
 // hold keeps time at its start until the input has ended: the complete result (T7).
@@ -103,8 +172,17 @@ func (t *keyedTask) Rows(r *result.Rows) error {
 		}
 		p.rows += r.N
 	}
+	if len(t.out.edges) > 0 {
+		t.out.rows(r, func(dst []byte, i int) []byte {
+			line := t.line.Append(dst, r, i)
+			return line[:len(line)-1] // no newline inside another record's line
+		})
+	}
 	return t.overflow(t.results)
 }
+
+func (t *keyedTask) addEdge(e *edge)       { t.out.edges = append(t.out.edges, e) }
+func (t *keyedTask) store() *exchange.Pool { return t.out.pool }
 
 // Late writes a late record.
 func (t *keyedTask) Late(b *stream.Batch, i int, w stream.Window, wm stream.Time) error {
@@ -164,7 +242,7 @@ func windowText(w stream.Window) string {
 func (t *keyedTask) report() StepReport {
 	l := t.op.Ledger()
 	return StepReport{ID: t.step.ID, Watermark: t.op.Watermark(), Panes: t.op.Panes(), Rows: t.rows, Updates: t.updates,
-		Inputs: []Ledger{{Source: t.step.From[0], Filtered: l.Filtered, Failed: l.Failed, Late: l.Late, NoWindow: l.NoWindow, Counted: l.Counted,
+		Inputs: []Ledger{{Source: strings.Join(t.step.From, sourceSep), Filtered: l.Filtered, Failed: l.Failed, Late: l.Late, NoWindow: l.NoWindow, Counted: l.Counted,
 			Open: l.Open, Fired: l.Fired, Unfired: l.Unfired, Behind: l.Behind, LateAccepted: l.LateAccepted}}}
 }
 

@@ -21,14 +21,14 @@ const followPoll = 20 * time.Millisecond
 // sourceTask reads some splits of a source and sends their rows on. One goroutine
 // runs it: source, decode, timestamp, watermark, exchange.
 type sourceTask struct {
-	job     *Job
-	spec    *sourceSpec
-	index   int // among the tasks of its source: the sender's number
-	mail    *exchange.Mailbox
-	splits  []*split
-	routers []*exchange.Router // one for each step that reads the source
-	pool    *exchange.Pool
-	bad     *badOutput
+	job    *Job
+	spec   *sourceSpec
+	index  int // among the tasks of its source: the sender's number
+	mail   *exchange.Mailbox
+	splits []*split
+	edges  []*edge // one for each reader of the source
+	pool   *exchange.Pool
+	bad    *badOutput
 
 	combined *watermark.Min // by arrival: over the splits
 	wasIdle  bool           // the status that was sent last
@@ -37,8 +37,8 @@ type sourceTask struct {
 // run reads until every split has ended (bounded input) or ctx has.
 func (t *sourceTask) run(ctx context.Context) error {
 	defer func() {
-		for _, r := range t.routers {
-			r.Close()
+		for _, e := range t.edges {
+			_ = e.close() // nothing of it can be lost
 		}
 		for _, s := range t.splits {
 			_ = s.close() // only read from: nothing can be lost
@@ -216,14 +216,8 @@ func (t *sourceTask) fill(ctx context.Context, s *split, b *stream.Batch) error 
 // send gives a batch to every step that reads the source.
 func (t *sourceTask) send(ctx context.Context, b *stream.Batch) error {
 	b.Source = t.spec.id
-	for i, r := range t.routers {
-		next := b
-		if i+1 < len(t.routers) {
-			next = r.Copy(b)
-		}
-		if err := r.Send(ctx, next); err != nil {
-			return err
-		}
+	if err := sendAll(ctx, t.edges, t.pool, b); err != nil {
+		return err
 	}
 	return t.progress()
 }
@@ -417,6 +411,9 @@ func (t *sourceTask) discover(ctx context.Context) error {
 	}
 	return nil
 }
+
+func (t *sourceTask) addEdge(e *edge)       { t.edges = append(t.edges, e) }
+func (t *sourceTask) store() *exchange.Pool { return t.pool }
 
 // report is the source's part of the job's report, for the splits of this task.
 func (t *sourceTask) report() SourceReport {

@@ -53,3 +53,13 @@ func (p *Pool) Put(b *stream.Batch) {
 	}
 	p.mu.Unlock()
 }
+
+// Copy returns a copy of a batch, for a task with several readers.
+func (p *Pool) Copy(b *stream.Batch) *stream.Batch {
+	c := p.Get(b)
+	c.Trailing, c.Next, c.Status = b.Trailing, b.Next, b.Status
+	for i := range b.N {
+		c.AppendRow(b, i)
+	}
+	return c
+}

@@ -47,16 +47,6 @@ func (r *Router) Send(ctx context.Context, b *stream.Batch) error {
 	return nil
 }
 
-// Copy returns a copy of a batch, for a source that feeds several steps.
-func (r *Router) Copy(b *stream.Batch) *stream.Batch {
-	c := r.pool.Get(b)
-	c.Trailing, c.Next, c.Status = b.Trailing, b.Next, b.Status
-	for i := range b.N {
-		c.AppendRow(b, i)
-	}
-	return c
-}
-
 // Close tells all receivers that the sender has ended.
 func (r *Router) Close() {
 	for _, in := range r.to {

@@ -74,7 +74,11 @@ func (e *RecordEncoder) place(dst []byte, b *stream.Batch, i int, w stream.Windo
 	dst = appendPlace(dst, e.origin.Sources[b.Source], e.origin.Split(b.Split[i]), b.Pos[i])
 	dst = appendMember(dst, "time")
 	dst = appendTime(dst, b.Time[i], e.format)
-	dst = e.appendKey(dst, b.Key[i].Bytes(b.Blob))
+	var key []byte
+	if e.key != nil { // before the exchange a record has none
+		key = b.Key[i].Bytes(b.Blob)
+	}
+	dst = e.appendKey(dst, key)
 	dst = appendMember(dst, "window")
 	return appendWindow(dst, w, e.format)
 }

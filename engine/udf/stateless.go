@@ -128,6 +128,7 @@ func (m *Mapped) Into(dst, src *stream.Batch, rows *Rows, info *StatelessInfo) e
 	dst.Time = gather(dst.Time, src.Time, from)
 	dst.WM = gather(dst.WM, src.WM, from)
 	dst.High = gather(dst.High, src.High, from)
+	dst.Tie = gatherIf(dst.Tie, src.Tie, from)
 	return nil
 }
 

@@ -47,6 +47,9 @@ func (o *Aligned) Ledger() Ledger { return o.ledger }
 // Clock does nothing: no timer of an aligned operator goes by the clock.
 func (o *Aligned) Clock(stream.Time) error { return nil }
 
+// Stamp does nothing: windows of this operator are in event time.
+func (o *Aligned) Stamp(stream.Time) {}
+
 // Each calls f for every pane with contents.
 func (o *Aligned) Each(f func(key []byte, w stream.Window)) {
 	for _, b := range o.windows.open {

@@ -34,6 +34,11 @@ type GeneralConfig struct {
 	// leave no trace in sessions, triggers and timers (E8). Otherwise a refusal ends the
 	// job, and what it leaves behind is gone with it.
 	SetAside bool
+	// Fine advances the watermark from timer to timer instead of at once, as if every
+	// millisecond had been announced: in an ordered replay a subtask sees only the
+	// watermarks before its own rows, and what a firing looks like must not depend on how
+	// rows were dealt out (T6).
+	Fine bool
 	// Side tells the inputs of a join apart; nil: there is one input.
 	Side func(stream.SourceID) uint8
 }
@@ -160,13 +165,21 @@ func (o *General) Process(b *stream.Batch) error {
 // batches, never inside one (T5).
 func (o *General) Clock(now stream.Time) error {
 	o.now = max(o.now, now)
-	return o.expire(trigger.ProcessingTime, o.now)
+	return o.expire(trigger.ProcessingTime, now)
 }
+
+// Stamp sets processing time without firing.
+func (o *General) Stamp(now stream.Time) { o.now = max(o.now, now) }
 
 // advance sets the watermark, which rises, and then fires what is due (S69).
 func (o *General) advance(w stream.Time) error {
-	o.was, o.wm = o.wm, w
-	return o.expire(trigger.EventTime, w)
+	o.was = o.wm
+	if !o.cfg.Fine {
+		o.wm = w
+	}
+	err := o.expire(trigger.EventTime, w)
+	o.wm = w
+	return err
 }
 
 // expire calls the timers of a domain up to t in order of time, those included that
@@ -184,6 +197,7 @@ func (o *General) expire(d trigger.Domain, t stream.Time) error {
 			return nil
 		}
 		if o.before = o.wm; d == trigger.EventTime {
+			o.wm = max(o.wm, x.t)
 			o.before = max(o.was, x.t-1)
 		}
 		if err := o.timer(x.pane, d, x.t); err != nil {

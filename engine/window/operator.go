@@ -17,6 +17,8 @@ type Operator interface {
 	// Clock sets processing time in ms and fires the timers that it has reached: between
 	// two batches, never inside one (T5).
 	Clock(now stream.Time) error
+	// Stamp sets the processing time that records are seen at from here on. No timer fires.
+	Stamp(now stream.Time)
 	// Watermark is the operator's event time.
 	Watermark() stream.Time
 	// Ledger returns the counters so far.

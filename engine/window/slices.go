@@ -114,6 +114,9 @@ func (o *Slices) Ledger() Ledger { return o.ledger }
 // Clock does nothing: no timer of event-time windows goes by the clock.
 func (o *Slices) Clock(stream.Time) error { return nil }
 
+// Stamp does nothing: windows of this operator are in event time.
+func (o *Slices) Stamp(stream.Time) {}
+
 // Close closes the functions.
 func (o *Slices) Close() error { return o.close() }
 

@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tidemark/engine/exchange"
+	"tidemark/engine/expr"
+	"tidemark/engine/job"
+	"tidemark/engine/result"
+	"tidemark/engine/stream"
+	"tidemark/engine/udf"
+)
+
+// edge is the way of one task to one reader: stateless steps, then either the exchange or
+// the sinks of the last stateless step. The task that sends owns it.
+type edge struct {
+	job    *Job
+	pool   *exchange.Pool
+	parts  []statelessPart
+	router *exchange.Router // nil: the way ends at sinks
+
+	sinks   []portSink
+	records *result.PassEncoder
+}
+
+// statelessPart is one stateless step on an edge.
+type statelessPart struct {
+	spec   *statelessSpec
+	fn     udf.Stateless
+	rows   udf.Rows
+	answer udf.Mapped
+	failed []portSink
+	counts bool // this edge's records are counted: once, however many read the step
+}
+
+// newEdge makes an edge to a reader behind a chain of stateless steps.
+func (j *Job) newEdge(chain []*statelessSpec, pool *exchange.Pool, reader string) (*edge, error) {
+	e := &edge{job: j, pool: pool}
+	for _, s := range chain {
+		fn, err := expr.New(s.config)
+		if err != nil {
+			return nil, fmt.Errorf("step %s: %w", s.step.ID, err)
+		}
+		if s.reader == "" {
+			s.reader = reader
+		}
+		p := statelessPart{spec: s, fn: fn, counts: s.reader == reader}
+		if p.counts {
+			p.failed = j.portSinks(job.Port{Operator: s.step.ID, Name: "failed"})
+		}
+		for _, in := range s.info.Inputs {
+			p.rows.Cols = append(p.rows.Cols, column(s.config.Schema, in.Name))
+		}
+		e.parts = append(e.parts, p)
+	}
+	return e, nil
+}
+
+// send takes a batch over.
+func (e *edge) send(ctx context.Context, b *stream.Batch) error {
+	for i := range e.parts {
+		if b.N == 0 {
+			break // time and status pass through as they are
+		}
+		var err error
+		if b, err = e.apply(&e.parts[i], b); err != nil {
+			return fmt.Errorf("step %s: %w", e.parts[i].spec.step.ID, err)
+		}
+		if err := flushPorts(ctx, e.parts[i].failed); err != nil {
+			return err
+		}
+	}
+	if e.router != nil {
+		return e.router.Send(ctx, b)
+	}
+	for n := range e.sinks {
+		p := &e.sinks[n]
+		for i := range b.N {
+			p.lines = e.records.Append(p.lines, b, i, p.format)
+		}
+		p.rows += b.N
+	}
+	e.pool.Put(b)
+	return flushPorts(ctx, e.sinks)
+}
+
+// apply runs one stateless step over a batch.
+func (e *edge) apply(p *statelessPart, b *stream.Batch) (*stream.Batch, error) {
+	p.rows.Batch, p.rows.Sel = b, p.rows.Sel[:0]
+	for i := range b.N {
+		p.rows.Sel = append(p.rows.Sel, uint32(i))
+	}
+	if err := p.fn.Apply(&p.rows, &p.answer); err != nil {
+		return nil, err
+	}
+	for _, f := range p.answer.Refused {
+		row := int(p.rows.Sel[f.Op])
+		if p.spec.step.OnError != job.DeadLetter {
+			return nil, refusal(f, "record %s:%d", e.job.splitName(b.Split[row]), b.Pos[row])
+		}
+		for n := range p.failed {
+			s := &p.failed[n]
+			enc := result.NewRecordEncoder(e.job.origin(), p.spec.step.ID, nil, s.format)
+			s.lines = enc.Failed(s.lines, b, row, stream.Global, f.Module, f.Error())
+			s.rows++
+		}
+	}
+	if p.counts {
+		kept := distinctRows(p.answer.Of)
+		p.spec.failed.Add(int64(len(p.answer.Refused)))
+		p.spec.passed.Add(int64(kept))
+		p.spec.filtered.Add(int64(b.N - kept - len(p.answer.Refused)))
+	}
+	info := p.fn.Info()
+	out := e.pool.Get(nil)
+	if err := p.answer.Into(out, b, &p.rows, &info); err != nil {
+		return nil, err
+	}
+	e.pool.Put(b)
+	return out, nil
+}
+
+// distinctRows counts the records that something came of; of never goes down.
+func distinctRows(of []uint32) int {
+	n := 0
+	for i, r := range of {
+		if i == 0 || of[i-1] != r {
+			n++
+		}
+	}
+	return n
+}
+
+func (e *edge) close() error {
+	if e.router != nil {
+		e.router.Close()
+	}
+	var errs []error
+	for i := range e.parts {
+		errs = append(errs, e.parts[i].fn.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// sendAll sends a batch along all edges of a task, which takes it over.
+func sendAll(ctx context.Context, edges []*edge, pool *exchange.Pool, b *stream.Batch) error {
+	for i, e := range edges {
+		next := b
+		if i+1 < len(edges) {
+			next = pool.Copy(b)
+		}
+		if err := e.send(ctx, next); err != nil {
+			return err
+		}
+	}
+	if len(edges) == 0 {
+		pool.Put(b)
+	}
+	return nil
+}

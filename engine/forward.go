@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"tidemark/engine/exchange"
+	"tidemark/engine/result"
+	"tidemark/engine/stream"
+)
+
+// forward sends the result rows of one subtask on to the steps that read them: as
+// records whose time is the end of their window, less a millisecond (S96).
+//
+// In an ordered replay rows are held until the watermark has passed the one that they
+// stand at, and leave in order of (watermark, end of the window, key, revision): an order
+// that several subtasks share, so that the reader's rows are a function of the data
+// alone. Otherwise they leave as they come.
+type forward struct {
+	edges   []*edge
+	pool    *exchange.Pool
+	kinds   []stream.Kind
+	source  stream.SourceID
+	split   stream.SplitID
+	ordered bool
+
+	held     *stream.Batch // rows that have not left
+	revision []uint32      // of each
+	told     stream.Time   // watermark that the last row stands at, or that was sent
+	order    []int
+}
+
+func newForward(source stream.SourceID, split stream.SplitID, kinds []stream.Kind, ordered bool) *forward {
+	f := &forward{pool: &exchange.Pool{}, kinds: kinds, source: source, split: split, ordered: ordered, told: stream.MinTime}
+	f.clear()
+	return f
+}
+
+func (f *forward) clear() {
+	f.held = new(stream.Batch)
+	f.held.Reset(f.kinds)
+	f.held.Source = f.source
+	f.revision = nil
+}
+
+// rows takes result rows; line appends the text of row i, which a late or failed output
+// of the reader shows as the record.
+func (f *forward) rows(r *result.Rows, line func(dst []byte, i int) []byte) {
+	b := f.held
+	f.told = max(f.told, r.Before)
+	for i := range r.N {
+		c := 0
+		put := func(from *stream.Columns) {
+			for n := range from.Cols {
+				b.Blob = appendCell(&b.Cols[c], &from.Cols[n], i, b.Blob, from.Blob)
+				c++
+			}
+		}
+		put(&r.Key)
+		for v := range r.Values {
+			put(&r.Values[v])
+		}
+		w := r.Window[i]
+		b.Cols[c].AppendInt(int64(w.Start))
+		b.Cols[c+1].AppendInt(int64(w.End))
+
+		t := w.MaxTimestamp()
+		b.Time = append(b.Time, t)
+		b.WM = append(b.WM, f.told)
+		b.High = append(b.High, max(t, f.told.Add(1)))
+		b.Split = append(b.Split, f.split)
+		b.Pos = append(b.Pos, 0)
+		at := len(b.Blob)
+		b.Blob = line(b.Blob, i)
+		b.Raw = append(b.Raw, stream.Str{Off: uint32(at), Len: uint32(len(b.Blob) - at)})
+		at = len(b.Blob)
+		b.Blob = stream.AppendTie(b.Blob, w.End, r.EncodedKey[i])
+		b.Tie = append(b.Tie, stream.Str{Off: uint32(at), Len: uint32(len(b.Blob) - at)})
+		b.N++
+		f.revision = append(f.revision, r.Revision[i])
+	}
+}
+
+// appendCell appends row i of a column to another one of its kind, and its text to blob,
+// which it returns.
+func appendCell(dst, src *stream.Column, i int, blob, from []byte) []byte {
+	if src.Null(i) {
+		dst.AppendNull()
+		return blob
+	}
+	switch src.Kind {
+	case stream.Int64, stream.Timestamp:
+		dst.AppendInt(src.Ints[i])
+	case stream.Float64:
+		dst.AppendFloat(src.Floats[i])
+	case stream.Bool:
+		dst.AppendBool(src.Bools[i])
+	default:
+		text := src.Strs[i].Bytes(from)
+		dst.AppendStr(stream.Str{Off: uint32(len(blob)), Len: uint32(len(text))})
+		blob = append(blob, text...)
+	}
+	return blob
+}
+
+// flush sends what may leave now that the step has come to a trailing watermark, with
+// that and a change of status behind or before it.
+func (f *forward) flush(ctx context.Context, trailing stream.Time, status stream.Status) error {
+	f.told = max(f.told, trailing)
+	out := f.ready(trailing)
+	out.Trailing, out.Next, out.Status = f.told, f.split, status
+	if trailing == stream.MaxTime {
+		out.Next = stream.LastSplit
+	}
+	return sendAll(ctx, f.edges, f.pool, out)
+}
+
+// ready takes the rows that may leave: all of them by arrival; in an ordered replay
+// those that stand before the trailing watermark, since others may follow at it.
+func (f *forward) ready(trailing stream.Time) *stream.Batch {
+	b := f.held
+	out := f.pool.Get(b)
+	if b.N == 0 {
+		return out
+	}
+	if !f.ordered {
+		f.clear()
+		return b
+	}
+	f.order = f.order[:0]
+	for i := range b.N {
+		f.order = append(f.order, i)
+	}
+	slices.SortStableFunc(f.order, func(i, j int) int {
+		return cmp.Or(cmp.Compare(b.WM[i], b.WM[j]), bytes.Compare(b.Tie[i].Bytes(b.Blob), b.Tie[j].Bytes(b.Blob)), cmp.Compare(f.revision[i], f.revision[j]))
+	})
+	revisions := f.revision
+	f.clear()
+	for _, i := range f.order {
+		if b.WM[i] < trailing || trailing == stream.MaxTime {
+			out.AppendRow(b, i)
+		} else {
+			f.held.AppendRow(b, i)
+			f.revision = append(f.revision, revisions[i])
+		}
+	}
+	return out
+}
+
+func (f *forward) close() error {
+	var errs []error
+	for _, e := range f.edges {
+		errs = append(errs, e.close())
+	}
+	return errors.Join(errs...)
+}
