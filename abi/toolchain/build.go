@@ -124,6 +124,7 @@ func finish(ctx context.Context, module []byte) (*Built, error) {
 		return nil, err
 	}
 	defer compiler.Close(context.WithoutCancel(ctx)) // frees memory, and cannot fail
+	module = binary.MergeData(module)
 	text, err := compiler.AskManifest(ctx, module)
 	if err != nil {
 		// A guest that breaks down here is its author's, who calls this.

@@ -144,3 +144,16 @@ func TestGoFailures(t *testing.T) {
 func BenchmarkAddGo(b *testing.B) {
 	benchmarkAdd(b, build(b, "../../plugins/stats"))
 }
+
+// BenchmarkStartGo is what an instance of a Go guest costs: each record that traps
+// needs two new ones.
+func BenchmarkStartGo(b *testing.B) {
+	a := startGo(b, "../../plugins/stats").(*aggregate)
+	b.ReportAllocs()
+	for b.Loop() {
+		a.drop()
+		if err := a.start(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
