@@ -11,6 +11,7 @@ import (
 	"tidemark/engine/job"
 	"tidemark/engine/result"
 	"tidemark/engine/stream"
+	"tidemark/internal/fault"
 )
 
 // PreviewRow is a record as a job would see it, before any watermark.
@@ -67,6 +68,9 @@ func Preview(ctx context.Context, g *job.Graph, o Options, n int) (rows []Previe
 
 func (j *Job) preview(ctx context.Context, i, n int) (rows []PreviewRow, implausible, err error) {
 	src := &j.graph.Sources[i]
+	if src.Watermark.Kind == job.IngestionWatermark {
+		return nil, nil, fault.Userf("source %s: with ingestion time, records have no time before they are read", src.ID)
+	}
 	reads, err := newSource(src, j.opts)
 	if err != nil {
 		return nil, nil, fmt.Errorf("source %s: %w", src.ID, err)

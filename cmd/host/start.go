@@ -244,6 +244,9 @@ func triggerText(t *job.Trigger) string {
 	case job.TriggerEndOfStream:
 		return "at the end of the input"
 	case job.TriggerCount:
+		if t.N == 1 {
+			return "at each record"
+		}
 		return "every " + count(t.N, "record")
 	case job.TriggerContinuous:
 		return "every " + job.FormatDuration(t.Every) + " of " + t.Time + " time"

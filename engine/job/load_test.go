@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -591,17 +592,75 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-func TestTheDocumentedJobIsValid(t *testing.T) {
+func TestTheDocumentedJobsAreValid(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/job.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(doc), "```yaml\n")
-	src, _, ok := strings.Cut(rest, "```")
-	if !ok {
-		t.Fatal("no YAML in docs/job.md")
+	blocks := strings.Split(string(doc), "```yaml\n")[1:]
+	if len(blocks) != 2 {
+		t.Fatalf("%d jobs in docs/job.md", len(blocks))
 	}
-	if _, err := job.Load([]byte(src), world()); err != nil {
-		t.Error(err)
+	for _, b := range blocks {
+		src, _, _ := strings.Cut(b, "```")
+		if _, err := job.Load([]byte(src), world()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The settings that the tables of docs/job.md show in backquotes are valid in place.
+func TestDocumentedSettingsAreValid(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/job.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	setting := regexp.MustCompile("`([^`]+)`")
+	base := strings.Replace(small, "price: float64", "price: float64, gap_ms: int64, lag_ms: int64, kind: string", 1)
+	base = strings.NewReplacer("    aggregates", "    trigger: TRIGGER\n    aggregates", "out/${SECRET}", "out/x").Replace(base)
+	tested := 0
+	for line := range strings.Lines(string(doc)) {
+		cell, _, ok := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
+		if !strings.HasPrefix(line, "| `") || !ok {
+			continue
+		}
+		for _, m := range setting.FindAllStringSubmatch(cell, -1) {
+			text := strings.ReplaceAll(m[1], "TRIGGER", "{count: 5}")
+			head, _, _ := strings.Cut(strings.Trim(text, "{}"), ":")
+			watermark, window, trigger := "{out_of_orderness: 5s}", "{tumbling: 10s}", "event_time"
+			src := base
+			switch head {
+			case "out_of_orderness", "ascending", "marker", "delay_field":
+				watermark = text
+			case "none":
+				watermark, window, trigger = text, "{tumbling: 10s, time: processing}", "processing_time"
+			case "tumbling", "sliding", "session", "day":
+				window = text
+			case "count": // a window in one table, a trigger in another
+				if trigger = text; !strings.Contains(text, "count: 10}") {
+					window, trigger = text, ""
+				}
+			case "global":
+				window, trigger = text, "{count: 1}"
+			case "end_of_stream":
+				window, trigger = "{global: {}}", text
+			case "processing_time":
+				window, trigger = "{tumbling: 10s, time: processing}", text
+			case "event_time", "continuous", "delta", "count_or_timeout", "purging", "processing_timeout":
+				trigger = text
+			default: // the other tables are not of this shape
+				continue
+			}
+			tested++
+			src = strings.Replace(src, "{out_of_orderness: 5s}", watermark, 1)
+			src = strings.Replace(src, "{tumbling: 10s}", window, 1)
+			src = strings.Replace(src, "    trigger: TRIGGER\n", map[bool]string{true: "    trigger: " + trigger + "\n"}[trigger != ""], 1)
+			if _, err := job.Load([]byte(src), world()); err != nil {
+				t.Errorf("%s: %v", m[1], err)
+			}
+		}
+	}
+	if tested != 24 {
+		t.Errorf("%d settings were found", tested)
 	}
 }
