@@ -57,9 +57,9 @@ type Reader interface {
 	// Read fills p, which must not be empty, with the next bytes. Either n > 0 and err
 	// is nil, or n is 0 and err says why:
 	//
-	//	io.EOF      the split has ended; each further call says so again. Bounded splits
-	//	            do so, and followed ones whose origin is gone for good: they no
-	//	            longer hold time back
+	//	io.EOF      the split has ended; each further call says so again. A bounded
+	//	            split ends so, and a followed one whose origin is gone for good:
+	//	            it holds time back no more, but the source has not ended (S20)
 	//	ErrWait     nothing is there now; call again later
 	//	ErrRestart  see there
 	//	other       the split cannot be read any further

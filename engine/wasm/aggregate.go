@@ -88,9 +88,13 @@ func (a *aggregate) start(ctx context.Context) error {
 
 // arena returns the arena of a running instance. An instance that cannot be replaced
 // after a trap ends the job, unlike the trap.
+//
+// No caller's context is needed: the module is compiled, no start section runs while
+// it is instantiated, and what the guest's own functions do from there no context
+// ends, here as in every other call (see package guest).
 func (a *aggregate) arena() ([]byte, error) {
 	if a.inst == nil {
-		if err := a.start(context.Background()); err != nil { // compiled already: nothing to cancel
+		if err := a.start(context.Background()); err != nil {
 			return nil, err
 		}
 	}
