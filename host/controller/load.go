@@ -52,7 +52,8 @@ type Loaded struct {
 }
 
 // Load reads and checks a job file; nothing runs. What is wrong with the file is an
-// error of type job.Problems, all at once.
+// error of type job.Problems, all at once; then inputs that cannot be read are one of
+// class fault.ErrUser.
 func Load(ctx context.Context, r LoadRequest) (*Loaded, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -66,6 +67,9 @@ func Load(ctx context.Context, r LoadRequest) (*Loaded, error) {
 	}
 	g, err := job.Load(r.YAML, o)
 	if err != nil {
+		return nil, err
+	}
+	if err := openInputs(r.Machine.FS, g.Sources); err != nil {
 		return nil, err
 	}
 	return &Loaded{Graph: g, machine: r.Machine, modules: r.Modules}, nil
