@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tidemark/internal/wasmtest"
 )
 
 // binary is the command under test, built once.
@@ -121,6 +123,9 @@ sinks:
 // [5, 10) and cleans up [0, 5); so 3 is late by 9,999 - 4,999 ms.
 var sequence = seconds(1, 2, 5, 4, 6, 10, 4.5, 12, 3)
 
+// withPlugin is countJob with a plug-in in place of count.
+var withPlugin = strings.Replace(countJob, "{n: {function: count}}", "{n: {plugin: p}}", 1) + "plugins: {p: {file: p.wasm}}\n"
+
 func TestExitCodes(t *testing.T) {
 	rows := []struct {
 		name  string
@@ -145,10 +150,17 @@ func TestExitCodes(t *testing.T) {
 		{"a batch of no rows", nil, []string{"run", "job.yaml", "--batch-rows", "0"}, 2, "--set settings.batch.rows: must be between 1 and"},
 		{"a sink below a file", nil, []string{"run", "job.yaml", "--set", "sinks.out={from: s, file: {path: in.jsonl/out.jsonl}}"}, 2, "in.jsonl is a file, so nothing can lie below it"},
 		{"a full disk", nil, []string{"run", "job.yaml", "--set", "sinks.out={from: s, file: {path: /dev/full}}"}, 1, "no space left on device"},
-		{"a plug-in that is not there", map[string]string{"p.yaml": strings.Replace(countJob, "{n: {function: count}}", "{n: {plugin: p}}\nplugins: {p: {file: p.wasm}}", 1)},
+		{"a plug-in that is not there", map[string]string{"p.yaml": withPlugin},
 			[]string{"run", "p.yaml"}, 2, "there is no file p.wasm"},
-		{"a plug-in that is not Wasm", map[string]string{"p.wasm": "#!/bin/sh\n", "p.yaml": strings.Replace(countJob, "aggregates: {n: {function: count}}", "aggregates: {n: {plugin: p}}", 1) + "plugins: {p: {file: p.wasm}}\n"},
-			[]string{"run", "p.yaml"}, 2, "p.yaml:18:21: plug-in p cannot be used"},
+		{"a plug-in that is not Wasm", map[string]string{"p.wasm": "#!/bin/sh\n", "p.yaml": withPlugin},
+			[]string{"run", "p.yaml"}, 2, "p.yaml:18:21: plug-in p cannot be used: not a WebAssembly file: it starts with 23 21 2f 62: a script"},
+		// Each line has the place; other problems of the module are in between.
+		{"a Wasm file without our marker", map[string]string{"p.wasm": "\x00asm\x01\x00\x00\x00", "p.yaml": withPlugin},
+			[]string{"run", "p.yaml"}, 2, "p.yaml:18:21: plug-in p cannot be used: no section named tidemark: not a plug-in; build it with tidemark plugin build\np.yaml:18:21: plug-in p cannot be used: "},
+		{"a plug-in of another version of the ABI", map[string]string{"p.wasm": otherVersion(t), "p.yaml": withPlugin},
+			[]string{"run", "p.yaml"}, 2, "plug-in p cannot be used: built for ABI version 2, this host speaks version 1\n"},
+		{"a duration without unit", nil, []string{"run", "job.yaml", "--set", "sources.in.watermark.out_of_orderness=2"}, 2,
+			"tidemark: --set sources.in.watermark.out_of_orderness: must have a unit, is 2; say 2s or 2ms\n"},
 		{"more bad records than allowed", map[string]string{"in.jsonl": "{\n{\n{\n"}, []string{"run", "job.yaml", "--set", "settings.bad_budget.count=2"}, 1, "tidemark: job counts failed: "},
 		{"seconds given as milliseconds", map[string]string{"in.jsonl": "{\"ts\":1500000000}\n"}, []string{"run", "job.yaml"}, 2, "tidemark: job counts failed: "},
 		{"preview of seconds given as milliseconds", map[string]string{"in.jsonl": "{\"ts\":1500000000}\n"}, []string{"preview", "job.yaml"}, 2, "ts"},
@@ -172,4 +184,16 @@ func TestExitCodes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// otherVersion is a plug-in whose marker says version 2 of the ABI: a number of four
+// bytes behind the section's name.
+func otherVersion(t *testing.T) string {
+	guest := string(wasmtest.Guest(t, "sum"))
+	i := strings.Index(guest, "\x08tidemark\x01\x00\x00\x00{")
+	if i < 0 {
+		t.Fatal("the guest has no marker")
+	}
+	i += len("\x08tidemark")
+	return guest[:i] + "\x02" + guest[i+1:]
 }

@@ -104,7 +104,8 @@ func newPluginInspectCommand() *cobra.Command {
 		Use:   "inspect FILE",
 		Short: "show what a module is, without running it",
 		Long: "Show a WebAssembly file: its manifest, what it exports and imports, its sizes, and, if no host would take it, all\n" +
-			"that is wrong with it. Nothing of it is run.",
+			"that is wrong with it. Nothing of it is run. The exit code is 0 for any WebAssembly file; whether it is a plug-in\n" +
+			"says the first line, or the member plugin of -o json.",
 		Args: exactly(1, "the file of a module"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := os.Open(args[0])
@@ -114,7 +115,7 @@ func newPluginInspectCommand() *cobra.Command {
 			defer f.Close() // only read from
 			m, err := binary.Read(f)
 			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
+				return moduleError{args[0], err}
 			}
 			v := viewModule(m)
 			if *output == asJSON {
@@ -287,7 +288,7 @@ func (v *moduleView) show(w io.Writer) {
 	}
 	verdict := "yes"
 	if !v.Plugin {
-		verdict = "no, " + count(int64(len(v.Problems)), "problem")
+		verdict = "no, a host would refuse it: " + count(int64(len(v.Problems)), "problem")
 	}
 	line("plug-in", "%s", verdict)
 	for _, p := range v.Problems {

@@ -67,7 +67,7 @@ func TestInspectShowsAnyModule(t *testing.T) {
 		t.Fatalf("exit %d, stderr %q", code, stderr)
 	}
 	for _, want := range []string{
-		"plug-in      no, ", "build it with tidemark plugin build",
+		"plug-in      no, a host would refuse it: 5 problems\n", "build it with tidemark plugin build",
 		// printf '\0asm\1\0\0\0' | sha256sum
 		"digest       sha256:93a44bbb96c751218e4c00d479e4c14358122a389acca16205b1e4d0dc5f9476",
 		"size         8 bytes",

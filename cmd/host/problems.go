@@ -27,6 +27,8 @@ func tell(w io.Writer, err error) {
 func problems(err error) []string {
 	text := err.Error()
 	switch e := err.(type) {
+	case moduleError:
+		return strings.Split(text, "\n")
 	case job.Problems:
 		found := make([]string, len(e))
 		for i, p := range e {
@@ -56,3 +58,16 @@ func problems(err error) []string {
 	}
 	return []string{text}
 }
+
+// moduleError is what is wrong with a plug-in's file, a line for each problem.
+type moduleError struct {
+	file string
+	error
+}
+
+// Error names the file in each line.
+func (e moduleError) Error() string {
+	return e.file + ": " + strings.ReplaceAll(e.error.Error(), "\n", "\n"+e.file+": ")
+}
+
+func (e moduleError) Unwrap() error { return e.error }

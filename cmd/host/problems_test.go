@@ -23,6 +23,7 @@ func TestOnlyIndependentErrorsAreCountedAsProblems(t *testing.T) {
 		{"two problems of a job", two, "j.yaml:1:2: x\nj.yaml:3:4: y\ntidemark: 2 problems\n"},
 		{"two problems, and nothing else", errors.Join(two, nil), "j.yaml:1:2: x\nj.yaml:3:4: y\ntidemark: 2 problems\n"},
 		{"two joined errors of a class", usageError{fault.As(fault.ErrUser, errors.Join(errors.New("x"), errors.New("y\nz")))}, "x\ny\nz\ntidemark: 2 problems\n"},
+		{"two problems of a module", fmt.Errorf("%w", moduleError{"p.wasm", fault.Userf("has no x\nhas no y")}), "p.wasm: has no x\np.wasm: has no y\ntidemark: 2 problems\n"},
 		{"joined errors in a sentence", fmt.Errorf("close: %w", errors.Join(errors.New("x"), errors.New("y"))), "tidemark: close: x\ny\n"},
 	} {
 		var out strings.Builder

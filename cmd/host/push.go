@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -28,6 +29,9 @@ func newPluginPushCommand() *cobra.Command {
 			return fault.As(fault.ErrUser, err)
 		}
 		p, err := c.PushPlugin(cmd.Context(), module)
+		if errors.Is(err, fault.ErrUser) {
+			return moduleError{args[0], err}
+		}
 		if err != nil {
 			return err
 		}
