@@ -3,6 +3,7 @@ package job
 import (
 	"path/filepath"
 	"regexp"
+	"strings"
 )
 
 // pluginSpec is a plug-in of the job file.
@@ -64,7 +65,9 @@ func (r *reader) plugin(e entry) *pluginSpec {
 	}
 	info, err := r.o.Resolver.Plugin(&p.Plugin)
 	if err != nil {
-		r.report(at, "plug-in %s cannot be used: %v", p.Name, err)
+		for problem := range strings.SplitSeq(err.Error(), "\n") {
+			r.report(at, "plug-in %s cannot be used: %s", p.Name, problem)
+		}
 		return p
 	}
 	p.info, p.found = info, true
