@@ -13,6 +13,9 @@ import (
 
 // newSource is the list of built-in sources.
 func newSource(s *job.Source, o Options) (source.Source, error) {
+	if o.fed != nil {
+		return o.fed[s.ID], nil
+	}
 	return source.NewFile(*s.File, o.Env, o.Stdin)
 }
 
@@ -30,13 +33,14 @@ func (Builtins) Builtin(name string) (info job.FunctionInfo, ok bool, names []st
 	return info, ok, agg.Names()
 }
 
-// Outputs returns what a built-in aggregate gives.
-func (Builtins) Outputs(name string, kinds []stream.Kind, args []job.Arg) ([]stream.Field, error) {
+// Bind describes a built-in aggregate over its columns.
+func (Builtins) Bind(name string, kinds []stream.Kind, args []job.Arg) (job.FunctionInfo, error) {
 	f, err := agg.New(name, kinds, args...)
 	if err != nil {
-		return nil, err
+		return job.FunctionInfo{}, err
 	}
-	return f.Info().Outputs, f.Close()
+	info := f.Info()
+	return job.FunctionInfo{Outputs: info.Outputs, OrderInsensitive: info.OrderInsensitive}, f.Close()
 }
 
 // Expr checks an expression and returns the kind of its value.

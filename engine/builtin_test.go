@@ -51,13 +51,13 @@ func TestOutputsOfBuiltinsFollowFromTheirColumns(t *testing.T) {
 		{"quantiles", []stream.Kind{stream.Int64}, []job.Arg{{Name: "quantiles", Kind: stream.Float64, List: []float64{0.5, 0.9}}}, []stream.Kind{stream.Float64, stream.Float64}},
 	}
 	for _, row := range rows {
-		fields, err := engine.Builtins{}.Outputs(row.name, row.kinds, row.args)
+		bound, err := engine.Builtins{}.Bind(row.name, row.kinds, row.args)
 		var got []stream.Kind
-		for _, f := range fields {
+		for _, f := range bound.Outputs {
 			got = append(got, f.Kind)
 		}
-		if err != nil || !slices.Equal(got, row.want) {
-			t.Errorf("%s: %v, %v; want %v", row.name, got, err, row.want)
+		if err != nil || !slices.Equal(got, row.want) || bound.OrderInsensitive != (row.name != "list") {
+			t.Errorf("%s: %v, any order %t, %v; want %v", row.name, got, bound.OrderInsensitive, err, row.want)
 		}
 	}
 }

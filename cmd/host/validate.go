@@ -104,11 +104,7 @@ func validationOf(j *localJob) *validation {
 // planOf says how a step keeps what it has taken and what decides that it fires.
 func planOf(s *job.Step) plan {
 	p := plan{Step: s.ID, Trigger: "native"}
-	w := s.Window
-	overlap := int64(1)
-	if w != nil && w.Kind == job.Sliding {
-		overlap = int64((w.Size + w.Slide - 1) / w.Slide)
-	}
+	w, overlap := s.Window, s.Overlap()
 	callbacks := "the trigger is called once for each record"
 	if overlap > 1 {
 		callbacks = fmt.Sprintf("the trigger is called %s for each record, once for each window that holds it", count(overlap, "time"))
@@ -130,6 +126,10 @@ func planOf(s *job.Step) plan {
 		p.Contents = "pane"
 		p.Why = "tumbling windows do not overlap, so there is nothing to share between them; results are due at the window's end, and again for each late record that is allowed"
 		p.Cost = "one accumulator for each key and open window; a record touches one"
+	case s.Shares():
+		p.Contents = "slice"
+		p.Why = "windows overlap and the functions do not mind the order of records, so windows share slices"
+		p.Cost = "one accumulator for each key and slice; a record touches one"
 	default:
 		p.Contents = "pane"
 		p.Why = "the trigger decides for each key and window"

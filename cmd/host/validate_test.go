@@ -48,6 +48,29 @@ func TestValidateAsJSONAndYAML(t *testing.T) {
 	}
 }
 
+func TestValidateSaysWhatOverlappingWindowsCost(t *testing.T) {
+	rows := []struct{ window, functions, contents, cost string }{
+		{"{sliding: {size: 60s, slide: 1s}}", "{n: {function: count}}", "slice", "a record touches one"},
+		{"{sliding: {size: 60s, slide: 1s}}", "{n: {function: last, columns: {value: v}}}", "pane", "a record touches 60; the trigger is called 60 times for each record"},
+		{"{sliding: {size: 60s, slide: 7s}, time: processing}", "{n: {function: count}}", "pane", "a record touches 9;"},
+		{"{tumbling: 60s}", "{n: {function: count}}", "pane", "a record touches one"},
+	}
+	for _, row := range rows {
+		src := strings.NewReplacer("{tumbling: 5s, allowed_lateness: 4s}", row.window, "{n: {function: count}}", row.functions).Replace(countJob)
+		dir := workspace(t, map[string]string{"job.yaml": src, "in.jsonl": sequence})
+		stdout, stderr, code := tidemark(t, dir, "", "validate", "job.yaml", "-o", "json")
+		var v struct {
+			Plan []struct{ Contents, Cost string }
+		}
+		if err := json.Unmarshal([]byte(stdout), &v); err != nil || code != 0 {
+			t.Fatalf("exit code %d, %v\n%s", code, err, stderr)
+		}
+		if len(v.Plan) != 1 || v.Plan[0].Contents != row.contents || !strings.Contains(v.Plan[0].Cost, row.cost) {
+			t.Errorf("%s: got %+v", row.window, v.Plan)
+		}
+	}
+}
+
 func TestAllProblemsOfAJobAreShownAtOnce(t *testing.T) {
 	src := strings.NewReplacer("2s", "2", "tumbling: 5s", "tumblin: 5s", "function: count", "function: cuont").Replace(countJob)
 	dir := workspace(t, map[string]string{"job.yaml": src, "in.jsonl": sequence})

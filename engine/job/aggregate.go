@@ -79,12 +79,13 @@ func (r *reader) aggregate(e entry, parent *object, from *shape) (a aggregateSpe
 	switch {
 	case !known || len(r.problems) > before || len(kinds) != len(info.Inputs):
 	case a.Plugin != "":
-		a.outputs = info.Outputs
+		a.outputs, a.AnyOrder = info.Outputs, info.OrderInsensitive
 	default:
-		var err error
-		if a.outputs, err = r.o.Resolver.Outputs(a.Function, kinds, a.Args); err != nil {
+		bound, err := r.o.Resolver.Bind(a.Function, kinds, a.Args)
+		if err != nil {
 			r.report(fn.at, "%s: %v", path, err)
 		}
+		a.outputs, a.AnyOrder = bound.Outputs, bound.OrderInsensitive
 	}
 	return a
 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"slices"
 	"time"
 
 	"tidemark/engine/stream"
@@ -36,7 +37,7 @@ type Settings struct {
 	QueueDepth  int           // batches that wait between two tasks, at most
 	Probe       time.Duration // how often idleness and periodic watermarks are looked at
 	BadBudget   BadBudget
-	OrderReplay bool // T6: rows are a function of the data alone; all inputs are bounded
+	OrderReplay bool // T6: rows are a function of the data alone; all inputs are bounded, none goes by the clock
 }
 
 // BadBudget: the job fails when a source's bad records exceed the larger of Count
@@ -193,6 +194,29 @@ type Step struct {
 // Windowed reports whether the step has windows.
 func (s *Step) Windowed() bool { return s.Window != nil }
 
+// Shares reports whether the windows of the step overlap and share their parts, so that
+// a record is added once and not once for each of its windows (P2).
+func (s *Step) Shares() bool {
+	w := s.Window
+	if w == nil || w.Kind != Sliding || w.Time != EventTime || s.Join != nil || s.Evictor != nil {
+		return false
+	}
+	t := s.fires()
+	if t.Kind == TriggerPurging && s.AllowedLateness == 0 { // it never meets a live window
+		t = t.Inner
+	}
+	return t.Kind == TriggerEventTime && !slices.ContainsFunc(s.Aggregates, func(a Aggregate) bool { return !a.AnyOrder })
+}
+
+// Overlap returns how many windows of the step hold a record, at most.
+func (s *Step) Overlap() int64 {
+	w := s.Window
+	if w == nil || w.Kind != Sliding {
+		return 1
+	}
+	return int64((w.Size-1)/w.Slide) + 1
+}
+
 // Derived is a field computed from others.
 type Derived struct{ Name, Expr string }
 
@@ -301,6 +325,7 @@ type Aggregate struct {
 	Plugin   string   // name of a declared plug-in
 	Columns  []Column // in the order of the function's inputs
 	Args     []Arg
+	AnyOrder bool // its result does not depend on the order of records (P2)
 }
 
 // Column binds an input of a function to a field of the record.

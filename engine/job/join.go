@@ -41,7 +41,9 @@ func (r *reader) joining(s *stepSpec, o *object) {
 	default:
 		c.without("between", "it is for kind: interval; a window says itself which records belong together")
 		o.need("window", "say which records belong together, such as {tumbling: 10s}; or kind: interval with between")
-		r.grouping(s, o, left, right)
+		if r.grouping(s, o, left, right) {
+			r.cost(s, o)
+		}
 	}
 	c.close()
 	s.out = r.joined(s, left, right)

@@ -80,9 +80,9 @@ func (functions) Builtin(name string) (job.FunctionInfo, bool, []string) {
 	return info, slices.Contains(names, name), names
 }
 
-// Outputs: a sum or an extreme is of the kind of its column, quantiles are as many
+// Bind: a sum or an extreme is of the kind of its column, quantiles are as many
 // numbers as were asked for, and a list is JSON.
-func (functions) Outputs(name string, kinds []stream.Kind, args []job.Arg) ([]stream.Field, error) {
+func (functions) Bind(name string, kinds []stream.Kind, args []job.Arg) (job.FunctionInfo, error) {
 	out := []stream.Field{{Name: "value", Kind: stream.Int64}}
 	switch name {
 	case "sum", "min", "max":
@@ -97,7 +97,7 @@ func (functions) Outputs(name string, kinds []stream.Kind, args []job.Arg) ([]st
 			out = append(out, stream.Field{Name: fmt.Sprintf("p%g", 100*q), Kind: stream.Float64})
 		}
 	}
-	return out, nil
+	return job.FunctionInfo{Outputs: out, OrderInsensitive: name != "list"}, nil
 }
 
 // Expr knows the expressions "FIELD", "FIELD > 0", "FIELD + 1.5" and "FIELD == 'x'".

@@ -6,9 +6,12 @@ import "tidemark/engine/stream"
 // reads, gives and takes. It comes from the list of built-ins or from a plug-in's
 // manifest.
 type FunctionInfo struct {
-	Inputs  []Input
-	Outputs []stream.Field // of a plug-in; those of a built-in follow from its columns: Resolver.Outputs
-	Params  []Param
+	Inputs []Input
+	Params []Param
+	// Outputs and OrderInsensitive are those of a plug-in; of a built-in they follow from
+	// its columns: Resolver.Bind.
+	Outputs          []stream.Field
+	OrderInsensitive bool // the order of records makes no difference to the result
 }
 
 // Input is a column that a function reads. Any kind of Kinds will do; empty means
@@ -38,9 +41,10 @@ type Resolver interface {
 	// Builtin describes a built-in aggregate. ok is false for an unknown name, and
 	// names then lists those that exist.
 	Builtin(name string) (info FunctionInfo, ok bool, names []string)
-	// Outputs returns what a built-in gives for columns of these kinds, one for each of
-	// its inputs, and these arguments. Both were checked against Builtin's description.
-	Outputs(name string, kinds []stream.Kind, args []Arg) ([]stream.Field, error)
+	// Bind describes a built-in over columns of these kinds, one for each of its inputs,
+	// and with these arguments: its outputs, and what order means to it. Both were checked
+	// against Builtin's description.
+	Bind(name string, kinds []stream.Kind, args []Arg) (FunctionInfo, error)
 	// Plugin opens a module and describes its aggregate; it fills in p.Digest.
 	Plugin(p *Plugin) (FunctionInfo, error)
 	// Expr checks an expression over the fields of a record and returns the kind of its

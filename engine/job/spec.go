@@ -144,14 +144,15 @@ func version(n *node) (int, string) {
 func (r *reader) settings(o *object) {
 	s := &r.g.Settings
 	o.when = bounded
-	periodic := false
+	periodic, clocked := false, false // watermarks that go by the clock, times that do
 	for _, src := range r.sources {
 		if !src.Bounded() {
 			o.when = followed
 		}
 		periodic = periodic || src.Watermark.Emit.Period > 0
+		clocked = clocked || src.Watermark.Kind == IngestionWatermark
 	}
-	s.OrderReplay = o.when == bounded
+	s.OrderReplay = o.when == bounded && !periodic && !clocked
 
 	batch := o.child("batch")
 	s.BatchRows, _ = scalar(batch, "rows", integer(1, maxBatchRows))

@@ -91,7 +91,7 @@ func (r *reader) windowed(s *stepSpec, o *object) {
 	in := r.compute(s, o, r.united(s))
 	r.key(s, o, in)
 	o.need("window", "say a window such as {tumbling: 10s}")
-	r.grouping(s, o, in)
+	known := r.grouping(s, o, in)
 	o.need("aggregates", "say what is computed, such as {orders: {function: count}}")
 	aggs := o.child("aggregates")
 	entries := aggs.names("field of value", maxAggregates)
@@ -113,6 +113,9 @@ func (r *reader) windowed(s *stepSpec, o *object) {
 		}
 	}
 	r.bounds(s)
+	if known && s.out.whole {
+		r.cost(s, o)
+	}
 }
 
 // results begins the shape of a step with its key.
@@ -239,8 +242,8 @@ func (r *reader) tasks(s *stepSpec, o *object) {
 	s.NullKey, _ = scalar(o, "null_key", choice(keepNull, Drop))
 }
 
-// grouping reads window, trigger, evictor and the consent to what they cost.
-func (r *reader) grouping(s *stepSpec, o *object, in ...*shape) {
+// grouping reads window, trigger and evictor, and returns whether they are known.
+func (r *reader) grouping(s *stepSpec, o *object, in ...*shape) bool {
 	if w := o.child("window"); w.n != nil {
 		s.windowAt = w.at
 		r.window(s, w, in)
@@ -258,8 +261,8 @@ func (r *reader) grouping(s *stepSpec, o *object, in ...*shape) {
 	broken := s.Window == nil || o.n.find("trigger") != nil && s.Trigger == nil
 	if !broken {
 		r.lintGrouping(s)
-		r.cost(s, o)
 	}
+	return !broken
 }
 
 // errors reads what happens to a record that a function or an expression refuses.

@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"tidemark/engine/stream"
@@ -143,33 +144,26 @@ func (r *reader) counted(w *Window, o *object) {
 	c.close()
 }
 
-// overlap returns how many windows hold a record, at most.
-func (w *Window) overlap() int64 {
-	if w.Kind != Sliding || w.Slide <= 0 {
-		return 1
-	}
-	return int64((w.Size-1)/w.Slide) + 1
-}
-
-// cost asks for consent to a step that deals with each record very often.
+// cost asks for consent to a step that deals with each record very often (L7).
 func (r *reader) cost(s *stepSpec, o *object) {
-	why := ""
-	switch n := s.Window.overlap(); {
-	case n <= cheapOverlap:
+	if s.Window.Kind == Sliding && s.Window.Slide <= 0 { // reported
+		return
+	}
+	if s.Overlap() <= cheapOverlap || s.Shares() {
+		o.without("accept_cost", fmt.Sprintf("no record costs more than %d callbacks", cheapOverlap))
+		return
+	}
+	why := "the trigger is called for each record in each of its"
+	orderly := slices.IndexFunc(s.Aggregates, func(a Aggregate) bool { return !a.AnyOrder })
+	switch {
 	case s.Evictor != nil:
 		why = "the evictor needs each record in each of its"
 	case s.Join != nil:
 		why = "the join needs each record in each of its"
-	case s.fires().Kind != TriggerEventTime:
-		why = "the trigger is called for each record in each of its"
+	case orderly >= 0 && s.fires().Kind == TriggerEventTime:
+		why = s.Aggregates[orderly].Name + " depends on the order of records, so each one is added to all of its"
 	}
-	if why == "" {
-		o.without("accept_cost", fmt.Sprintf("no record costs more than %d callbacks", cheapOverlap))
-		return
-	}
-	s.AcceptCost = o.only("accept_cost")
-	if !s.AcceptCost {
-		at := s.windowAt
-		r.report(at, "%s: %s %d windows; make the slide longer, or say accept_cost: true in the step", o.sub("window"), why, s.Window.overlap())
+	if s.AcceptCost = o.only("accept_cost"); !s.AcceptCost {
+		r.report(s.windowAt, "%s: %s %d windows; make the slide longer, or say accept_cost: true in the step", o.sub("window"), why, s.Overlap())
 	}
 }
