@@ -29,6 +29,8 @@ type Options struct {
 	// Observe receives what happens, one call at a time, from the engine's
 	// goroutines; it must return quickly. May be nil.
 	Observe func(Event)
+
+	fed map[string]*fedSource // by source; of a job that is driven by hand
 }
 
 // Plugins makes an instance of a job's plug-in. kinds are the kinds of the bound
