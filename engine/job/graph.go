@@ -135,7 +135,7 @@ type Watermark struct {
 	OutOfOrderness time.Duration
 	Marker         string        // marker: expression that holds for a marker
 	MarkerForAll   bool          // marker: a marker speaks for all splits of the source
-	DelayField     []string      // delay: path of an int64 field in ms
+	DelayField     []string      // delay: path of an int64 field of the schema, in ms
 	IdleTimeout    time.Duration // 0: never idle (bounded sources)
 	WhenAllIdle    string
 	Emit           Emit
@@ -149,7 +149,8 @@ type Align struct {
 	Update   time.Duration
 }
 
-// Emit says when a generator's watermark steps (T4). Exactly one is set.
+// Emit says when a generator's watermark steps (T4). Exactly one is set, but for
+// NoWatermark.
 type Emit struct {
 	Record bool          // after each record
 	Every  int           // after every n records
@@ -187,8 +188,8 @@ type Step struct {
 	Aggregates      []Aggregate
 	OnError         string // "fail" or "dead_letter"
 	NullKey         string // "keep" or "drop"
-	Parallelism     int
-	AcceptCost      bool // the owner knows that the step calls its trigger very often (L7)
+	Parallelism     int    // 1 for a stateless step, which runs in the tasks of what it reads
+	AcceptCost      bool   // the owner knows that the step calls its trigger very often (L7)
 }
 
 // Windowed reports whether the step has windows.
