@@ -149,6 +149,7 @@ func TestResults(t *testing.T) {
 		{"quantiles of nothing", "quantiles", "null null null", []any{1.5}, 0},
 		{"all quantiles of one value are that value", "quantiles", "17 17 17", []any{int64(17)}, 1},
 		{"equal values are their quantiles", "quantiles", "-2.5 -2.5 -2.5", []any{-2.5, -2.5, -2.5}, 3},
+		{"the lowest of two is exact, in whatever bin", "quantiles", "1 1 1", []any{1.0, 2.0}, 2},
 		{"the middle of three is zero", "quantiles", "0 0 0", []any{-1.0, 0.0, 0.0, 0.0}, 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -40,6 +40,10 @@ type quantiles struct {
 	items []groupBin // scratch of one Add
 }
 
+// margin leaves room for the rounding of the mapping's numbers: with the whole accuracy
+// they may lie a few units of the last place outside of it.
+const margin = 1 - 1e-9
+
 type groupBin struct {
 	group uint32
 	bin   int64
@@ -57,7 +61,7 @@ var quantilesParams = []job.Param{
 func newQuantiles(k stream.Kind, at []float64, accuracy float64) udf.Aggregate {
 	// The cubic mapping reads the logarithm's whole part off the bits: three times as
 	// fast as the exact logarithm, for one bin more in a hundred.
-	m, err := mapping.NewCubicallyInterpolatedMapping(accuracy)
+	m, err := mapping.NewCubicallyInterpolatedMapping(accuracy * margin)
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
@@ -200,6 +204,14 @@ func (q *quantiles) Result(accs *udf.Accs, out *stream.Columns) error {
 			}
 			rank := at * float64(total-1)
 			b := readBins(accs.At(i))
+			if rank < 1 || total == 1 { // its value is known
+				out.Cols[n].AppendFloat(b.lowest)
+				continue
+			}
+			if rank >= float64(total-1) {
+				out.Cols[n].AppendFloat(b.highest)
+				continue
+			}
 			for seen := b.n; float64(seen) <= rank && len(b.rest) > 0; seen += b.n {
 				b.next()
 			}

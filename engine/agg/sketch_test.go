@@ -131,7 +131,7 @@ func TestQuantilesAreWithinTheirAccuracy(t *testing.T) {
 						t.Fatal(err)
 					}
 					want := vals[int(at[i]*float64(n-1))]
-					if math.Abs(got-want) > accuracy*math.Abs(want)*(1+1e-9) {
+					if math.Abs(got-want) > accuracy*math.Abs(want) {
 						t.Errorf("%s, %d values: quantile %v is %v, want %v within %v", d.name, n, at[i], got, want, accuracy)
 					}
 				}
@@ -144,10 +144,10 @@ func TestQuantilesAreWithinTheirAccuracy(t *testing.T) {
 // many values as make every rank a whole number: others it rounds up where values are
 // negative, and we down everywhere.
 func TestQuantilesAreThoseOfTheLibrary(t *testing.T) {
-	at := []float64{0, 0.1, 0.5, 0.9, 0.999, 1}
+	at := []float64{0.1, 0.5, 0.9, 0.999} // ours knows the extremes, which stand at 0 and 1
 	a := make1(t, "quantiles", stream.Float64, job.Arg{Name: "quantiles", Kind: stream.Float64, List: at})
 	for _, d := range distributions {
-		m, err := mapping.NewCubicallyInterpolatedMapping(0.01)
+		m, err := mapping.NewCubicallyInterpolatedMapping(0.01 * margin)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,8 +211,9 @@ func TestAValueThatNoBinHoldsIsRefused(t *testing.T) {
 	if f, ok := err.(*udf.Failure); !ok || f.Op != 1 {
 		t.Errorf("got %v, want a failure of record 1", err)
 	}
-	tiny := []float64{math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64}
-	if got := resultOf(t, a, add(t, a, fresh(t, a), floats(tiny), 0, 2)); got != "0 0 0" {
+	const least = math.SmallestNonzeroFloat64
+	tiny := []float64{least, -least, least, -least} // the outer two are known exactly
+	if got := resultOf(t, a, add(t, a, fresh(t, a), floats(tiny), 0, 4)); got != "0 0 0" {
 		t.Errorf("values too close to zero for a bin of their own: %s", got)
 	}
 }
