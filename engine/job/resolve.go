@@ -45,7 +45,8 @@ type Resolver interface {
 	// and with these arguments: its outputs, and what order means to it. Both were checked
 	// against Builtin's description.
 	Bind(name string, kinds []stream.Kind, args []Arg) (FunctionInfo, error)
-	// Plugin opens a module and describes its aggregate; it fills in p.Digest.
+	// Plugin opens a module and describes its aggregate; it fills in p.Digest. An error
+	// of several lines is as many problems.
 	Plugin(p *Plugin) (FunctionInfo, error)
 	// Expr checks an expression over the fields of a record and returns the kind of its
 	// value. The error says what is wrong and where in the expression.
