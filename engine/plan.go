@@ -39,10 +39,8 @@ func runnable(g *job.Graph) error {
 		w := &g.Sources[i].Watermark
 		what := ""
 		switch {
-		case w.Kind == job.IngestionWatermark:
-			what = "ingestion time is"
-		case w.Kind != job.BoundedWatermark:
-			what = "watermarks of the kind " + w.Kind + " are"
+		case w.MarkerForAll:
+			what = "for_all of a marker is"
 		case w.Align != nil:
 			what = "alignment groups are"
 		case w.WhenAllIdle != job.HoldWhenAllIdle:
@@ -119,6 +117,11 @@ func (j *Job) planSource(ctx context.Context, n int) error {
 	for i := range tasks {
 		tasks[i] = &sourceTask{job: j, spec: spec, index: i, mail: exchange.NewMailbox(), pool: &exchange.Pool{},
 			bad: &badOutput{to: j.portSinks(job.Port{Operator: src.ID, Name: "bad"}), totals: totals}}
+		if src.Watermark.Kind == job.MarkerWatermark {
+			if tasks[i].marker, err = newMarkerTest(spec); err != nil {
+				return err
+			}
+		}
 		j.feeds = append(j.feeds, tasks[i])
 	}
 	out := &feed{id: src.ID, number: spec.id, fields: spec.columns()}
@@ -131,8 +134,7 @@ func (j *Job) planSource(ctx context.Context, n int) error {
 		if err != nil {
 			return err
 		}
-		t := tasks[i%count]
-		t.splits = append(t.splits, s)
+		tasks[i%count].add(s)
 	}
 	return nil
 }

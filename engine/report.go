@@ -38,6 +38,9 @@ type SplitReport struct {
 	High      stream.Time `json:"high"` // highest event time seen
 	Idle      bool        `json:"idle"`
 	Finished  bool        `json:"finished"`
+	// Regressions counts the records whose time fell although the job says that times
+	// ascend (S4).
+	Regressions int64 `json:"regressions,omitempty"`
 }
 
 // StepReport is the progress of a step over all its subtasks.

@@ -42,7 +42,10 @@ type split struct {
 	first   []stream.Time
 	judged  bool // the first values were found plausible
 
-	gen          watermark.Bounded
+	bounded      watermark.Bounded   // the generator where gen is nil
+	gen          watermark.Generator // see newGenerator
+	marker       *markerTest         // of the task; nil: no markers
+	spoken       []marker            // in the batch that was read last, for all splits of the source
 	out          watermark.Output
 	idle         *watermark.Idleness // nil: never idle
 	high         stream.Time
@@ -55,7 +58,7 @@ type split struct {
 	// The batch that rows are taken from in an ordered replay, and the next row.
 	batch *stream.Batch
 	at    int
-	keep  []uint32
+	keep  []uint32 // of the batch in work: rows that are passed on
 }
 
 // sourceSpec is what all tasks of a source share. It does not change.
@@ -63,33 +66,44 @@ type sourceSpec struct {
 	*job.Source
 	id       stream.SourceID
 	reads    source.Source
-	fields   []job.Field // the projection: schema, then time and arrival as tokens
+	fields   []job.Field // the projection: schema, then what only time is made of
 	kinds    []stream.Kind
-	timeCol  int
-	arrCol   int // -1: none
-	assigner *timestamp.Assigner
+	timeCol  int                 // a token; -1: ingestion time
+	arrCol   int                 // a token; -1: none
+	delayCol int                 // int64; -1: none
+	assigner *timestamp.Assigner // nil: ingestion time
 	arrivals *timestamp.Assigner
 	guard    timestamp.Guard
 }
 
 // newSourceSpec plans the reading of a source.
 func newSourceSpec(src *job.Source, id stream.SourceID, reads source.Source) (*sourceSpec, error) {
-	s := &sourceSpec{Source: src, id: id, reads: reads, arrCol: -1, guard: timestamp.NewGuard(src.Time)}
+	s := &sourceSpec{Source: src, id: id, reads: reads, timeCol: -1, arrCol: -1, delayCol: -1, guard: timestamp.NewGuard(src.Time)}
 	s.fields = slices.Clone(src.Schema)
-	s.timeCol = len(s.fields)
-	s.fields = append(s.fields, job.Field{Name: "time", Path: src.Time.Path, Kind: stream.Token})
+	add := func(name string, path []string, kind stream.Kind) (col int) {
+		s.fields = append(s.fields, job.Field{Name: name, Path: path, Kind: kind})
+		return len(s.fields) - 1
+	}
+	if src.Watermark.Kind != job.IngestionWatermark {
+		s.timeCol = add("time", src.Time.Path, stream.Token)
+		var err error
+		if s.assigner, err = timestamp.New(src.Time); err != nil {
+			return nil, fmt.Errorf("source %s: %w", src.ID, err)
+		}
+		s.arrivals = s.assigner // in the unit of the time itself
+	}
 	if len(src.Time.Arrival) > 0 {
-		s.arrCol = len(s.fields)
-		s.fields = append(s.fields, job.Field{Name: "arrival", Path: src.Time.Arrival, Kind: stream.Token})
+		s.arrCol = add("arrival", src.Time.Arrival, stream.Token)
+	}
+	if path := src.Watermark.DelayField; src.Watermark.Kind == job.DelayWatermark {
+		s.delayCol = slices.IndexFunc(src.Schema, func(f job.Field) bool { return f.Kind == stream.Int64 && slices.Equal(f.Path, path) })
+		if s.delayCol < 0 {
+			s.delayCol = add("delay", path, stream.Int64)
+		}
 	}
 	for _, f := range s.fields {
 		s.kinds = append(s.kinds, f.Kind)
 	}
-	var err error
-	if s.assigner, err = timestamp.New(src.Time); err != nil {
-		return nil, fmt.Errorf("source %s: %w", src.ID, err)
-	}
-	s.arrivals = s.assigner // in the unit of the time itself
 	return s, nil
 }
 
@@ -109,8 +123,8 @@ func (s *sourceSpec) open(ctx context.Context, id stream.SplitID, from source.Sp
 		return nil, fmt.Errorf("source %s: %w", s.ID, err)
 	}
 	sp := &split{id: id, name: from.ID, source: s, reader: r, guard: s.guard,
-		gen: watermark.NewBounded(stream.Time(s.Watermark.OutOfOrderness.Milliseconds())), out: watermark.NewOutput(),
-		high: stream.MinTime, told: stream.MinTime, arrival: stream.MinTime, judged: !s.Time.Plausible}
+		bounded: watermark.NewBounded(stream.Time(s.Watermark.OutOfOrderness.Milliseconds())), gen: newGenerator(&s.Watermark), out: watermark.NewOutput(),
+		high: stream.MinTime, told: stream.MinTime, arrival: stream.MinTime, judged: !s.Time.Plausible || s.assigner == nil}
 	if s.Bounded() && from.Path != source.Stdin {
 		sp.arrival = max(from.ModTime, firstStart)
 	}
@@ -221,7 +235,22 @@ func (s *split) more(b *stream.Batch, want int) (waiting bool, err error) {
 // assign gives each row its event time and the watermark that precedes it, and drops
 // the rows without a usable time.
 func (s *split) assign(b *stream.Batch, now stream.Time, bad func(*result.Bad) error) error {
-	s.keep = s.keep[:0]
+	s.keep, s.spoken = s.keep[:0], s.spoken[:0]
+	if s.marker != nil {
+		if err := s.marker.look(b); err != nil {
+			return fmt.Errorf("source %s: %w", s.source.ID, err)
+		}
+	}
+	defer func() {
+		b.Cols = b.Cols[:len(s.source.Schema)] // what only time is made of has served
+		if s.idle != nil && b.N > 0 {
+			s.idle.Event()
+		}
+	}()
+	if g, ok := s.gen.(*watermark.Ingestion); ok {
+		s.stamp(b, g, now)
+		return nil
+	}
 	tokens := b.Cols[s.source.timeCol].Strs
 	for i, tok := range tokens {
 		ts, err := s.source.assigner.Parse(tok.Bytes(b.Blob))
@@ -251,7 +280,7 @@ func (s *split) assign(b *stream.Batch, now stream.Time, bad func(*result.Bad) e
 			continue
 		}
 		b.WM = append(b.WM, s.out.Last())
-		s.step(ts)
+		s.step(b, i, ts)
 		b.Time = append(b.Time, ts)
 		b.High = append(b.High, s.high)
 		b.Split = append(b.Split, s.id)
@@ -266,27 +295,7 @@ func (s *split) assign(b *stream.Batch, now stream.Time, bad func(*result.Bad) e
 			return err
 		}
 	}
-	b.Cols = b.Cols[:s.source.timeCol] // the tokens have served
-	if s.idle != nil && b.N > 0 {
-		s.idle.Event()
-	}
 	return nil
-}
-
-// step moves the split's time on by a record: the watermark that the record causes
-// comes behind it (S5).
-func (s *split) step(ts stream.Time) {
-	s.high = max(s.high, ts)
-	s.gen.Event(ts)
-	switch e := s.source.Watermark.Emit; {
-	case e.Record:
-		s.out.Emit(s.gen.Current())
-	case e.Every > 0:
-		if s.since++; s.since == e.Every {
-			s.since = 0
-			s.out.Emit(s.gen.Current())
-		}
-	}
 }
 
 // judge collects the first times and refuses the source if they make no sense in the

@@ -30,8 +30,15 @@ type sourceTask struct {
 	pool   *exchange.Pool
 	bad    *badOutput
 
+	marker   *markerTest    // nil: the source has no markers
 	combined *watermark.Min // by arrival: over the splits
 	wasIdle  bool           // the status that was sent last
+}
+
+// add gives the task a split to read.
+func (t *sourceTask) add(s *split) {
+	s.marker = t.marker
+	t.splits = append(t.splits, s)
 }
 
 // run reads until every split has ended (bounded input) or ctx has.
@@ -347,8 +354,8 @@ func (t *sourceTask) probe(ctx context.Context, now stream.Time) error {
 			if c := s.out.MarkIdle(); c.Status == watermark.BecameIdle {
 				t.combined.SetIdle(i, true)
 			}
-		case t.spec.Watermark.Emit.Period > 0:
-			s.out.Emit(s.gen.Current())
+		default:
+			s.probe(now)
 			t.advance(i, s, s.out.Last())
 		}
 	}
@@ -401,7 +408,7 @@ func (t *sourceTask) discover(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		t.splits = append(t.splits, s)
+		t.add(s)
 		t.combined.Add() // holds time back until it has spoken or is idle
 		if t.wasIdle {
 			if err := t.status(ctx, false, t.combined.Out()); err != nil {
@@ -421,7 +428,7 @@ func (t *sourceTask) report() SourceReport {
 	for _, s := range t.splits {
 		r.Read += s.read
 		r.Passed += s.rows
-		r.Splits = append(r.Splits, SplitReport{ID: s.name, Read: s.read, Watermark: s.out.Last(), High: s.high, Idle: s.out.Idle(), Finished: s.out.Last() == stream.MaxTime})
+		r.Splits = append(r.Splits, SplitReport{ID: s.name, Read: s.read, Watermark: s.out.Last(), High: s.high, Idle: s.out.Idle(), Regressions: s.regressions(), Finished: s.out.Last() == stream.MaxTime})
 	}
 	return r
 }

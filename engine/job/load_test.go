@@ -541,6 +541,7 @@ func TestBoundedAndStandardInputAreReplayedInOrder(t *testing.T) {
 		{"a file", "sources.orders.file.path=data/b.jsonl", true},
 		{"standard input", `sources.orders.file.path="-"`, true},
 		{"a followed file", "sources.orders.file.follow=true", false},
+		{"a watermark by the clock", "sources.orders.watermark.emit=200ms", false},
 	}
 	for _, row := range rows {
 		o := world()
@@ -553,7 +554,7 @@ func TestBoundedAndStandardInputAreReplayedInOrder(t *testing.T) {
 		if g.Settings.OrderReplay != row.ordered {
 			t.Errorf("%s: ordered replay is %t", row.name, g.Settings.OrderReplay)
 		}
-		if got := g.Sources[0].Watermark.IdleTimeout; (got == 30*time.Second) == row.ordered {
+		if got := g.Sources[0].Watermark.IdleTimeout; (got == 30*time.Second) == g.Sources[0].Bounded() {
 			t.Errorf("%s: idle timeout is %s", row.name, got)
 		}
 	}
