@@ -20,6 +20,8 @@ type bounded struct {
 	ended bool
 }
 
+var _ Verifier = (*bounded)(nil)
+
 // bounded takes over a file that was just opened.
 func (f *File) bounded(ctx context.Context, path string, file env.File, info fs.FileInfo, offset int64) (*bounded, error) {
 	var head [magicLen]byte
@@ -48,24 +50,45 @@ func (f *File) bounded(ctx context.Context, path string, file env.File, info fs.
 
 // skip reads past n decompressed bytes.
 func (b *bounded) skip(ctx context.Context, n int64) error {
+	left, err := b.discard(ctx, n)
+	if err == io.EOF {
+		return fault.Userf("%s ends %d bytes before the position that was reached before: it is another file now", b.path, left)
+	}
+	return err
+}
+
+// maxVerify bounds how far Verify reads: a few seconds.
+const maxVerify = 1 << 30
+
+// Verify implements Verifier: formats of compression have checksums at their end.
+func (b *bounded) Verify(ctx context.Context) error {
+	if b.c == plain || b.ended {
+		return nil
+	}
+	_, err := b.discard(ctx, maxVerify)
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// discard reads past n decompressed bytes and returns how many of them are left when
+// it ends with an error, io.EOF among them.
+func (b *bounded) discard(ctx context.Context, n int64) (left int64, err error) {
 	if err := b.begin(); err != nil {
-		return b.failed(err)
+		return n, b.failed(err)
 	}
 	const step = 4 << 20 // a few milliseconds between looks at ctx
 	for n > 0 {
 		if err := ctx.Err(); err != nil {
-			return err
+			return n, err
 		}
 		done, err := io.CopyN(io.Discard, b.r, min(n, step))
-		n -= done
-		if errors.Is(err, io.EOF) {
-			return fault.Userf("%s ends %d bytes before the position that was reached before: it is another file now", b.path, n)
-		}
-		if err != nil {
-			return b.failed(err)
+		if n -= done; err != nil {
+			return n, b.failed(err)
 		}
 	}
-	return nil
+	return 0, nil
 }
 
 // begin makes the decompressor, which has large buffers: not before they are used.
@@ -107,6 +130,10 @@ func (b *bounded) Read(p []byte) (int, error) {
 func (b *bounded) failed(err error) error {
 	if err == io.EOF {
 		return err
+	}
+	var ofFile *fs.PathError
+	if b.c != plain && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.As(err, &ofFile) {
+		return fault.Externalf("%s: the compressed data is damaged: %w", b.path, err)
 	}
 	return readError(b.path, err)
 }

@@ -214,7 +214,7 @@ func TestDamagedFiles(t *testing.T) {
 		{"a gzip file cut in the middle", zipped[:len(zipped)/2], "breaks off"},
 		{"a gzip file cut in the checksum", zipped[:len(zipped)-3], "breaks off"},
 		{"a gzip file cut in the header", zipped[:5], "breaks off"},
-		{"a gzip file with a wrong checksum", flipped, "checksum"},
+		{"a gzip file with a wrong checksum", flipped, "the compressed data is damaged: gzip: invalid checksum"},
 		{"text behind a gzip file", append(bytes.Clone(zipped), "text"...), "gzip"},
 		{"a zstd file cut in the middle", packed[:len(packed)/2], "breaks off"},
 	} {
@@ -233,6 +233,41 @@ func TestDamagedFiles(t *testing.T) {
 				t.Errorf("%v, want an outside failure that names the file and %q", err, row.want)
 			}
 		})
+	}
+}
+
+// A Reader that has given half of its bytes is asked whether they are sound.
+func TestVerify(t *testing.T) {
+	content := bytes.Repeat([]byte("some text that compresses, number 1\n"), 10_000)
+	zipped := packGzip(t, content)
+	flipped := bytes.Clone(zipped)
+	flipped[len(flipped)-6] ^= 1 // in the checksum
+	for _, row := range []struct {
+		name  string
+		bytes []byte
+		want  string
+	}{
+		{"sound", zipped, ""},
+		{"damaged", flipped, "the compressed data is damaged: gzip: invalid checksum"},
+		{"cut off", zipped[:len(zipped)-1], "the compressed data breaks off in the middle"},
+		{"not compressed", content, ""},
+	} {
+		path := filepath.Join(t.TempDir(), "data.jsonl")
+		appendTo(t, path, string(row.bytes))
+		r, err := newFile(t, job.FileSource{Path: path}, env.Real()).Open(t.Context(), source.Split{Path: path}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Read(make([]byte, len(content)/2)); err != nil {
+			t.Fatal(err)
+		}
+		err = r.(source.Verifier).Verify(t.Context())
+		if row.want == "" && err != nil || row.want != "" && (!errors.Is(err, fault.ErrExternal) || !strings.Contains(err.Error(), row.want)) {
+			t.Errorf("%s: %v, want %q", row.name, err, row.want)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

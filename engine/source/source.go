@@ -78,6 +78,15 @@ type Waker interface {
 	Ready() <-chan struct{}
 }
 
+// Verifier is a Reader whose bytes may be damaged in a way that shows at their end
+// only, as those of a compressed file: until then the damage reads like bad records.
+type Verifier interface {
+	Reader
+	// Verify reads on, for nothing but its end, and returns what is wrong with the
+	// bytes; nil: nothing that it knows of. The Reader is of no more use then.
+	Verify(ctx context.Context) error
+}
+
 var (
 	// ErrWait: nothing is there now, and the split has not ended.
 	ErrWait = errors.New("no data now")
