@@ -211,6 +211,18 @@ func (s *split) want(rows int) int {
 	return min(max(int((s.bytes/s.read+1)*int64(rows+rows/64+1)), minRead), maxRead)
 }
 
+// verify says what is wrong with the bytes of the split, where its reader can tell.
+func (s *split) verify(ctx context.Context) error {
+	v, ok := s.reader.(source.Verifier)
+	if !ok {
+		return nil
+	}
+	if err := v.Verify(ctx); err != nil {
+		return fmt.Errorf("source %s: split %s: %w", s.source.ID, s.name, err)
+	}
+	return nil
+}
+
 // more reads until b has want bytes that are not decoded, or there are no more now.
 func (s *split) more(b *stream.Batch, want int) (waiting bool, err error) {
 	for !s.ended && !s.restart && len(b.Blob) < want {

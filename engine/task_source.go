@@ -215,6 +215,9 @@ func (t *sourceTask) fill(ctx context.Context, s *split, b *stream.Batch) error 
 		return err
 	}
 	if berr := t.bad.budget(t.spec.ID, t.job.graph.Settings.BadBudget, s.read-before); berr != nil {
+		if verr := s.verify(ctx); verr != nil { // the records are not to blame
+			return verr
+		}
 		return berr
 	}
 	return err

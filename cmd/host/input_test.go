@@ -1,6 +1,8 @@
 package main_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -91,5 +93,30 @@ func TestOddInputs(t *testing.T) {
 				t.Errorf("the ledger: %+v", s)
 			}
 		})
+	}
+}
+
+// A flipped bit in a compressed file reads as hundreds of broken records. They are not
+// what is wrong.
+func TestADamagedGzipFileIsCalledSo(t *testing.T) {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.NoCompression) // so that the place of the damage is known
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3000 {
+		if _, err := w.Write([]byte(`{"ts":1000,"k":"a","v":1}` + "\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	damaged := bytes.ReplaceAll(b.Bytes(), []byte(`"ts"`), []byte(`"ts `))
+	dir := workspace(t, map[string]string{"job.yaml": countJob, "in.jsonl": string(damaged)})
+	_, stderr, code := tidemark(t, dir, "", "run", "job.yaml")
+	want := "in.jsonl: the compressed data is damaged: gzip: invalid checksum\n"
+	if code != 1 || !strings.Contains(stderr, want) || strings.Contains(stderr, "bad_budget") {
+		t.Errorf("exit code %d, want 1 and %q:\n%s", code, want, stderr)
 	}
 }
