@@ -71,5 +71,6 @@ func report(out io.Writer, measures []*Measure) int {
 			(peak+mebibyte-1)/mebibyte, limit(float64(peak), float64(m.MaxPeak), fmt.Sprintf("<= %d", m.MaxPeak/mebibyte)))
 	}
 	table.Flush()
+	fmt.Fprintln(out, "of R: the median of the rounds' own ratios to the reference, so it need not be the quotient of the two medians in CPU s.")
 	return missed
 }

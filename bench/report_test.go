@@ -44,6 +44,7 @@ func TestReportCountsWhatIsMissed(t *testing.T) {
   reference   1.00  1.00                         8                
        slow   3.00  3.00  <= 2.5  MISSED        50          <= 100
       large   2.00  2.00          <= 2.5       101  <= 100  MISSED
+of R: the median of the rounds' own ratios to the reference, so it need not be the quotient of the two medians in CPU s.
 `
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)

@@ -24,12 +24,13 @@ const (
 const exitCodes = `Exit codes:
   0    fine
   1    the job failed, also beyond its budget of bad records; diff found differences
-  2    wrong usage or an invalid job, with a wrong unit of time and files that are missing or cannot be written
+  2    wrong usage or an invalid job, with a wrong unit of time and files that are missing or cannot be read or written
   3    the host knows nothing by that name
   4    a conflict, or the wrong state
   5    denied, or over a quota
   124  timed out
-  130  interrupted`
+  130  interrupted
+  141  seen by a shell: whoever read the results has closed the pipe (SIGPIPE)`
 
 // errInterrupted: a person or the system asked the process to end. It is the cause of
 // the context that ends then, and counts as its cancellation.

@@ -54,6 +54,20 @@ func TestPluginMistakes(t *testing.T) {
 	}
 }
 
+func TestCompilerErrorsAreOneProblem(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module broken\n\ngo 1.26\n", "main.go": "package main\n\nfunc main() { a(); b() }\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, _, stderr := pluginCommand("build", dir)
+	if code != exitUsage || !strings.HasPrefix(stderr, "tidemark: plugin build: build "+dir+": ") ||
+		!strings.Contains(stderr, "main.go:3:15: undefined: a\n") || !strings.HasSuffix(stderr, "main.go:3:20: undefined: b\n") {
+		t.Errorf("exit %d, stderr %q", code, stderr)
+	}
+}
+
 // emptyModule is the smallest module: magic and version.
 const emptyModule = "\x00asm\x01\x00\x00\x00"
 
