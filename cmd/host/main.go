@@ -56,6 +56,7 @@ func newRootCommand() *cobra.Command {
 		newRunCommand(),
 		newValidateCommand(),
 		newPreviewCommand(),
+		newTestCommand(),
 		newDiffCommand(),
 		newServeCommand(),
 		newJobCommand(),

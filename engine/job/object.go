@@ -384,7 +384,7 @@ func duration(rule durationRule) func(*node) (time.Duration, string) {
 		if n.text == "" {
 			return 0, "is empty; say a duration such as 10s"
 		}
-		d, err := parseDuration(n.text)
+		d, err := ParseDuration(n.text)
 		orOff := ""
 		if rule.off {
 			orOff = ", or off"

@@ -14,9 +14,9 @@ var (
 	errSyntax = errors.New("not understood")
 )
 
-// parseDuration reads a duration with units: 10s, 5m, 1h30m, 200ms, 2d, -1h. The
-// error is errNoUnit or errSyntax.
-func parseDuration(s string) (time.Duration, error) {
+// ParseDuration reads a duration with units, as job files have them: 10s, 5m, 1h30m,
+// 200ms, 2d, -1h. The error is errNoUnit or errSyntax.
+func ParseDuration(s string) (time.Duration, error) {
 	const day = 24 * time.Hour
 	if _, err := strconv.ParseFloat(s, 64); err == nil {
 		return 0, errNoUnit
