@@ -22,6 +22,7 @@ const begin = 946684800000
 // that what happens when is exact, with any number of tasks.
 type timed struct {
 	yaml  string
+	start time.Time         // by the clock; zero: begin
 	files map[string]string // there from the start
 	later []addition        // in order of time
 	until time.Duration     // then the job is stopped; 0: it ends by itself
@@ -49,6 +50,14 @@ type slowTurns struct {
 
 func (s slowTurns) Acquire(ctx context.Context) error { return s.clock.Sleep(ctx, s.wait) }
 func (slowTurns) Release(time.Duration, int64)        {}
+
+// shifted is a clock that shows another time.
+type shifted struct {
+	env.Clock
+	by time.Duration
+}
+
+func (s shifted) Now() time.Time { return s.Clock.Now().Add(s.by) }
 
 // stamped notes when lines are written.
 type stamped struct {
@@ -79,6 +88,9 @@ func (c timed) run(t *testing.T) (rows []row, report engine.Report) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		machine := env.Real()
+		if !c.start.IsZero() {
+			machine.Clock = shifted{machine.Clock, c.start.Sub(machine.Clock.Now())}
+		}
 		g, err := job.Load([]byte(c.yaml), job.LoadOptions{Name: "job.yaml", Dir: dir, Resolver: builtins{}, Files: machine.FS})
 		if err != nil {
 			t.Fatal(err)

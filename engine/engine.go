@@ -22,11 +22,12 @@ type Job struct {
 	feeds   []*sourceTask
 	steps   []*stepSpec
 
-	feedsByID map[string]*feed
-	stateless map[string]*statelessSpec // by step
-	fail      context.CancelCauseFunc   // ends the run
-	keyed     []*keyedTask
-	sinks     []*sinkTask
+	feedsByID  map[string]*feed
+	stateless  map[string]*statelessSpec // by step
+	alignments map[string]*alignment     // by group
+	fail       context.CancelCauseFunc   // ends the run
+	keyed      []*keyedTask
+	sinks      []*sinkTask
 
 	splitMu sync.Mutex
 	splits  []string // shown names by split id
@@ -38,7 +39,7 @@ type Job struct {
 // that what can be known to be wrong is an error before a record is read. The job owns
 // what it opened; call Run, or Discard.
 func New(ctx context.Context, g *job.Graph, o Options) (*Job, error) {
-	j := &Job{graph: g, opts: o, feedsByID: map[string]*feed{}, stateless: map[string]*statelessSpec{}}
+	j := &Job{graph: g, opts: o, feedsByID: map[string]*feed{}, stateless: map[string]*statelessSpec{}, alignments: map[string]*alignment{}}
 	if err := j.plan(ctx); err != nil {
 		return nil, errors.Join(err, j.Discard())
 	}

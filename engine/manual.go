@@ -62,7 +62,7 @@ func NewManual(ctx context.Context, g *job.Graph, o Options, splits map[string][
 		t.in = make(chan block, manualSink)
 	}
 	for _, t := range j.feeds {
-		t.combined = watermark.NewMin(len(t.splits))
+		t.combined = newCombined(&t.spec.Watermark, len(t.splits))
 	}
 	return m, nil
 }
@@ -182,19 +182,10 @@ func (m *Manual) Tick(ctx context.Context) error {
 	return nil
 }
 
-// Restore takes a snapshot of every operator and of what is known of the time of others,
-// forgets the operators with their functions, and goes on with new ones from the snapshot,
-// which must change nothing (S105).
+// Restore takes a snapshot of every operator and of what its task knows of the time of
+// others, forgets the operators with their functions, and goes on with new ones from the
+// snapshot, which must change nothing (S105). Sources are read on as they are.
 func (m *Manual) Restore(ctx context.Context) error {
-	for _, t := range m.job.feeds {
-		var w state.Writer
-		t.combined.Snapshot(&w)
-		t.combined = watermark.NewMin(len(t.splits))
-		r := state.NewReader(w.Buf)
-		if t.combined.Restore(r); r.Err() != nil {
-			return fmt.Errorf("source %s: restore: %w", t.spec.ID, r.Err())
-		}
-	}
 	for _, t := range m.job.keyed {
 		if err := m.restore(ctx, t); err != nil {
 			return fmt.Errorf("step %s: restore: %w", t.step.ID, err)

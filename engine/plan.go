@@ -35,21 +35,6 @@ func runnable(g *job.Graph) error {
 	refuse := func(operator, id, what string) error {
 		return fault.Userf("%s %s: %s not run by this version", operator, id, what)
 	}
-	for i := range g.Sources {
-		w := &g.Sources[i].Watermark
-		what := ""
-		switch {
-		case w.MarkerForAll:
-			what = "for_all of a marker is"
-		case w.Align != nil:
-			what = "alignment groups are"
-		case w.WhenAllIdle != job.HoldWhenAllIdle:
-			what = "when_all_idle: " + w.WhenAllIdle + " is"
-		default:
-			continue
-		}
-		return refuse("source", g.Sources[i].ID, what)
-	}
 	for i := range g.Steps {
 		s := &g.Steps[i]
 		what := ""
@@ -108,9 +93,17 @@ func (j *Job) planSource(ctx context.Context, n int) error {
 	if err != nil {
 		return fmt.Errorf("source %s: %w", src.ID, err)
 	}
+	if src.Watermark.MarkerForAll && j.graph.Settings.OrderReplay && len(found) > 1 {
+		return fault.Userf("source %s: for_all: the source has %d files, and in an ordered replay each is read when it is its turn in event time, so that a marker of one cannot speak for the others; "+
+			"give each file markers of its own, or read one file", src.ID, len(found))
+	}
 	count := 1
-	if src.Bounded() {
+	if src.Bounded() && !src.Watermark.MarkerForAll { // a marker for all is heard in its task
 		count = max(1, min(j.graph.Parallelism, len(found)))
+	}
+	with, err := j.alignment(src.Watermark.Align)
+	if err != nil {
+		return err
 	}
 	totals := &badTotals{}
 	tasks := make([]*sourceTask, count)
@@ -119,6 +112,11 @@ func (j *Job) planSource(ctx context.Context, n int) error {
 			bad: &badOutput{to: j.portSinks(job.Port{Operator: src.ID, Name: "bad"}), totals: totals}}
 		if src.Watermark.Kind == job.MarkerWatermark {
 			if tasks[i].marker, err = newMarkerTest(spec); err != nil {
+				return err
+			}
+		}
+		if with != nil {
+			if tasks[i].aligned, err = newAligned(with, fmt.Sprintf("%s/%d", src.ID, i)); err != nil {
 				return err
 			}
 		}
@@ -137,6 +135,23 @@ func (j *Job) planSource(ctx context.Context, n int) error {
 		tasks[i%count].add(s)
 	}
 	return nil
+}
+
+// alignment returns the group that a source is in, nil for none. Its members agree on its
+// settings, so those of the first count.
+func (j *Job) alignment(a *job.Align) (*alignment, error) {
+	if a == nil {
+		return nil, nil
+	}
+	if g := j.alignments[a.Group]; g != nil {
+		return g, nil
+	}
+	g, err := newAlignment(a)
+	if err != nil {
+		return nil, err
+	}
+	j.alignments[a.Group] = g
+	return g, nil
 }
 
 // open numbers and opens a split.

@@ -12,7 +12,6 @@ import (
 func TestFeaturesThatAreNotRunAreRefused(t *testing.T) {
 	const in = "    from: in\n"
 	rows := []struct{ name, old, new, want string }{
-		{"a marker for all splits", "{out_of_orderness: 2s}", "{marker: 'k == \"wm\"', for_all: true}", "source in: for_all of a marker is not run by this version"},
 		{"a join", in, "    from: {join: {left: in, right: s0}}\n", "step s: joins are not run by this version"},
 	}
 	for _, row := range rows {

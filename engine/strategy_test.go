@@ -1,11 +1,13 @@
 package engine_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"tidemark/engine/stream"
+	"tidemark/internal/fault"
 )
 
 // strategyJob counts in windows of 5 s, with the watermark in place of WATERMARK.
@@ -147,5 +149,42 @@ func TestIngestionTimeGoesOnWithoutRecords(t *testing.T) {
 	same(t, texts(rows), counted("a", 0, 5, 2))
 	if len(rows) == 1 && (rows[0].at < 5*time.Second || rows[0].at > 5300*time.Millisecond) {
 		t.Errorf("closed after %v", rows[0].at)
+	}
+}
+
+// No file but the second has a marker, and the third has no record at all: a marker for
+// all closes windows of them all.
+func TestAMarkerCanSpeakForAllSplits(t *testing.T) {
+	watermark := `{marker: 'k == "wm"', for_all: true`
+	yaml := strings.Replace(strategy(watermark+", idle_timeout: off}"), `"in*.jsonl"`, `"in*.jsonl", follow: true`, 1)
+	rows, report := timed{yaml: yaml, files: map[string]string{"in-0.jsonl": at("a", 1000) + at("a", 2000) + at("a", 7000), "in-1.jsonl": "", "in-2.jsonl": ""},
+		later: []addition{{time.Second, "in-1.jsonl", at("wm", 4999)}, {2 * time.Second, "in-0.jsonl", at("a", 3000)}, {3 * time.Second, "in-1.jsonl", at("wm", 9999)}},
+		until: 5 * time.Second}.run(t)
+	same(t, texts(rows), counted("a", 0, 5, 2), counted("a", 5, 10, 1))
+	if l := report.Steps[0].Inputs[0]; l.Late != 1 {
+		t.Errorf("%d late, want the one of 3,000", l.Late)
+	}
+
+	yaml = strategy(watermark + "}")
+	got, _, err := run(t, yaml, map[string]string{"in.jsonl": at("a", 1000) + at("wm", 4999) + at("a", 2000)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, values(got), counted("a", 0, 5, 1))
+	_, _, err = run(t, yaml, map[string]string{"in-0.jsonl": "", "in-1.jsonl": ""})
+	if !errors.Is(err, fault.ErrUser) || !strings.Contains(err.Error(), "source in: for_all: the source has 2 files") {
+		t.Errorf("two files in an ordered replay: %v", err)
+	}
+}
+
+// Within one batch a marker counts for the records of its own split that stand behind it
+// and for none before.
+func TestAMarkerForAllStandsAtItsPlaceInTheBatch(t *testing.T) {
+	yaml := strings.Replace(strategy(`{marker: 'k == "wm"', for_all: true, idle_timeout: off}`), `"in*.jsonl"`, `"in*.jsonl", follow: true`, 1)
+	rows, report := timed{yaml: yaml, files: map[string]string{"in-0.jsonl": at("a", 1000) + at("a", 9000) + at("a", 2000) + at("wm", 4999) + at("a", 3000), "in-1.jsonl": at("b", 4000)},
+		until: time.Second}.run(t)
+	same(t, texts(rows), counted("a", 0, 5, 2))
+	if l := report.Steps[0].Inputs[0]; l.Late != 2 {
+		t.Errorf("%d late, want 3,000 of a and 4,000 of b, which is read behind the marker", l.Late)
 	}
 }

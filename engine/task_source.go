@@ -30,15 +30,28 @@ type sourceTask struct {
 	pool   *exchange.Pool
 	bad    *badOutput
 
-	marker   *markerTest    // nil: the source has no markers
-	combined *watermark.Min // by arrival: over the splits
-	wasIdle  bool           // the status that was sent last
+	marker   *markerTest // nil: the source has no markers
+	aligned  *aligned    // nil: the source is in no alignment group
+	combined combined    // by arrival: over the splits
+	wasIdle  bool        // the status that was sent last
+	held     stream.Time // by its receivers, in all (S12)
+}
+
+// quiet takes a span in which split s was not read because of us out of what counts as
+// quiet (S12).
+func (t *sourceTask) quiet(s *split, span stream.Time) {
+	if s.idle != nil {
+		s.idle.Hold(span)
+	}
 }
 
 // add gives the task a split to read.
 func (t *sourceTask) add(s *split) {
 	s.marker = t.marker
 	t.splits = append(t.splits, s)
+	if t.aligned != nil {
+		t.aligned.add()
+	}
 }
 
 // run reads until every split has ended (bounded input) or ctx has.
@@ -250,8 +263,10 @@ func (t *sourceTask) progress() error {
 // time, and for new splits. Bounded sources of a job that follows others come here
 // too: a split that ends counts as MAX, and with the last one the source ends.
 func (t *sourceTask) follow(ctx context.Context) error {
-	t.combined = watermark.NewMin(len(t.splits))
-	if len(t.splits) == 0 { // idle at once: nothing to wait for (S20)
+	defer t.leave()
+	t.combined = newCombined(&t.spec.Watermark, len(t.splits))
+	t.combined.Probe(t.job.now()) // without splits it is idle
+	if len(t.splits) == 0 {       // idle at once: nothing to wait for (S20)
 		if t.spec.Bounded() { // and at its end
 			end := t.pool.Get(nil)
 			end.Trailing = stream.MaxTime
@@ -264,18 +279,23 @@ func (t *sourceTask) follow(ctx context.Context) error {
 	last := t.job.now()
 	for {
 		t.mail.Answer()
+		t.align(t.job.now())
 		got, open := false, !t.spec.Bounded()
 		for i, s := range t.splits {
 			if s.done {
 				continue
 			}
+			if t.paused(i) {
+				open = true
+				continue
+			}
 			b := t.pool.Get(nil)
 			err := t.fill(ctx, s, b)
-			if errors.Is(err, io.EOF) {
-				s.done = true
-				s.out.End()
-			} else if err != nil {
+			if err != nil && !errors.Is(err, io.EOF) {
 				return err
+			}
+			if err != nil {
+				t.end(i, s)
 			}
 			got, open = got || b.N > 0, open || !s.done
 			if err := t.deliver(ctx, i, b); err != nil {
@@ -302,15 +322,41 @@ func (t *sourceTask) follow(ctx context.Context) error {
 	}
 }
 
+// end notes that split i has ended. In a bounded source it counts as MAX, so that the
+// last one ends the source. In a followed one it is forgotten: there may be others yet,
+// and its going alone moves no time (S20).
+func (t *sourceTask) end(i int, s *split) {
+	s.done = true
+	if t.spec.Bounded() {
+		s.out.End()
+	} else {
+		t.combined.Remove(i)
+	}
+}
+
 // deliver sends a batch of split i with the combined watermark before each row.
 func (t *sourceTask) deliver(ctx context.Context, i int, b *stream.Batch) error {
 	s := t.splits[i]
 	before := t.combined.Out()
+	spoken := s.spoken
+	if b.N == 0 {
+		spoken = nil // they were in an earlier batch
+	}
 	for n, wm := range b.WM {
+		for len(spoken) > 0 && spoken[0].row < n {
+			t.speak(i, spoken[0].time)
+			spoken = spoken[1:]
+		}
 		t.advance(i, s, wm)
 		b.WM[n] = t.combined.Out()
 	}
+	for _, m := range spoken {
+		t.speak(i, m.time)
+	}
 	t.advance(i, s, s.out.Last())
+	if b.N > 0 {
+		t.combined.Record(t.job.now())
+	}
 	if t.wasIdle && !t.combined.Idle() { // active first, at the time before the batch
 		if err := t.status(ctx, false, before); err != nil {
 			return err
@@ -322,6 +368,16 @@ func (t *sourceTask) deliver(ctx context.Context, i int, b *stream.Batch) error 
 	}
 	b.Trailing = t.combined.Out()
 	return t.sendHeld(ctx, b)
+}
+
+// speak tells the other splits the time of a marker in split i that is meant for all.
+func (t *sourceTask) speak(i int, ts stream.Time) {
+	for n, s := range t.splits {
+		if n != i && !s.done {
+			s.heartbeat(ts)
+			t.advance(n, s, s.out.Last())
+		}
+	}
 }
 
 // advance tells the combiner a watermark of split i. Only a new one counts: records
@@ -339,11 +395,11 @@ func (t *sourceTask) sendHeld(ctx context.Context, b *stream.Batch) error {
 	start := t.job.now()
 	err := t.send(ctx, b)
 	held := t.job.now() - start
+	t.held += held
 	for _, s := range t.splits {
-		if s.idle != nil {
-			s.idle.Hold(held)
-		}
+		t.quiet(s, held)
 	}
+	t.combined.Hold(held)
 	return err
 }
 
@@ -362,6 +418,7 @@ func (t *sourceTask) probe(ctx context.Context, now stream.Time) error {
 			t.advance(i, s, s.out.Last())
 		}
 	}
+	t.combined.Probe(now)
 	idle := t.combined.Idle()
 	if t.wasIdle && !idle {
 		if err := t.status(ctx, false, before); err != nil { // active first, then time
@@ -404,7 +461,7 @@ func (t *sourceTask) discover(ctx context.Context) error {
 		return fmt.Errorf("source %s: %w", t.spec.ID, err)
 	}
 	for _, f := range found {
-		if slices.ContainsFunc(t.splits, func(s *split) bool { return s.name == f.ID }) {
+		if slices.ContainsFunc(t.splits, func(s *split) bool { return s.name == f.ID && !s.done }) {
 			continue
 		}
 		s, err := t.job.open(ctx, t.spec, f)
@@ -431,7 +488,7 @@ func (t *sourceTask) report() SourceReport {
 	for _, s := range t.splits {
 		r.Read += s.read
 		r.Passed += s.rows
-		r.Splits = append(r.Splits, SplitReport{ID: s.name, Read: s.read, Watermark: s.out.Last(), High: s.high, Idle: s.out.Idle(), Regressions: s.regressions(), Finished: s.out.Last() == stream.MaxTime})
+		r.Splits = append(r.Splits, SplitReport{ID: s.name, Read: s.read, Watermark: s.out.Last(), High: s.high, Idle: s.out.Idle(), Regressions: s.regressions(), Finished: s.done || s.out.Last() == stream.MaxTime})
 	}
 	return r
 }

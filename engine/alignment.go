@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+
+	"tidemark/engine/job"
+	"tidemark/engine/stream"
+	"tidemark/engine/watermark"
+)
+
+// alignment is an alignment group of a running job (S22): all tasks of its sources share
+// one. It has no goroutine: whoever looks first when the update interval is over
+// announces the next bound, so that it goes by the job's clock and stops with the tasks.
+type alignment struct {
+	group  string
+	update stream.Time
+
+	mu    sync.Mutex
+	coord *watermark.Coordinator
+	due   stream.Time // when the next bound is announced; MinTime before the first look
+	bound stream.Time // that was announced last; MAX before
+}
+
+func newAlignment(a *job.Align) (*alignment, error) {
+	c, err := watermark.NewCoordinator(map[string]stream.Time{a.Group: stream.Time(a.MaxDrift.Milliseconds())})
+	if err != nil {
+		return nil, err
+	}
+	return &alignment{group: a.Group, update: stream.Time(a.Update.Milliseconds()), coord: c, due: stream.MinTime, bound: stream.MaxTime}, nil
+}
+
+// report takes the watermark of a reader.
+func (a *alignment) report(reader string, wm stream.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.coord.Report(a.group, reader, wm)
+}
+
+// look announces a bound if it is time, and returns the one in force.
+func (a *alignment) look(now stream.Time) (bound stream.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.due == stream.MinTime:
+		a.due = now.Add(a.update)
+	case now >= a.due:
+		a.due = now.Add(a.update)
+		a.coord.Announce(func(_ string, bound stream.Time) { a.bound = bound })
+	}
+	return a.bound
+}
+
+// aligned is the part of a source task that keeps it near the others of its group. It
+// reports at each look, which is oftener than the update interval that the rule asks for:
+// a bound is then never older than one interval.
+type aligned struct {
+	with   *alignment
+	name   string // of the reader
+	reader *watermark.Reader
+	paused []bool      // splits that are not read now
+	looked stream.Time // at the clock, last
+	held   stream.Time // of the task in all, as of then: see sourceTask.held
+}
+
+func newAligned(with *alignment, name string) (*aligned, error) {
+	r, err := watermark.NewReader(true, false)
+	if err != nil {
+		return nil, err
+	}
+	return &aligned{with: with, name: name, reader: r}, nil
+}
+
+func (a *aligned) add() {
+	a.reader.Add()
+	a.paused = append(a.paused, false)
+}
+
+// align says which splits must not be read now (S25, S26). It is called before each round
+// of reading: what is read in one goes on whatever it is (S27), so that a split is ahead
+// of the bound by a batch at most. The time that a split was paused does not count as
+// quiet (S12).
+func (t *sourceTask) align(now stream.Time) {
+	a := t.aligned
+	if a == nil {
+		return
+	}
+	span := now - a.looked - (t.held - a.held) // what sendHeld has held counts already
+	if slices.Contains(a.paused, true) {
+		t.combined.Hold(span)
+	}
+	for i, s := range t.splits {
+		if a.paused[i] {
+			t.quiet(s, span)
+		}
+		a.reader.Split(i, s.out.Last())
+		if s.done {
+			a.reader.Finish(i)
+		}
+	}
+	a.looked, a.held = now, t.held
+	a.reader.Combined(t.combined.Out(), t.combined.Idle())
+	wm, has := a.reader.Report()
+	if has {
+		a.with.report(a.name, wm)
+	}
+	if bound := a.with.look(now); has { // who has reported hears the bound (S22)
+		a.reader.Bound(bound)
+	}
+	waits := a.reader.Waits()
+	for i := range t.splits {
+		a.paused[i] = waits || a.reader.Paused(i)
+	}
+}
+
+// paused reports whether split i must not be read now.
+func (t *sourceTask) paused(i int) bool { return t.aligned != nil && t.aligned.paused[i] }
+
+// leave tells the group that the task has ended and holds nobody back (S23).
+func (t *sourceTask) leave() {
+	if a := t.aligned; a != nil {
+		a.with.report(a.name, stream.MaxTime)
+	}
+}
