@@ -98,7 +98,7 @@ func (e *edge) apply(p *statelessPart, b *stream.Batch) (*stream.Batch, error) {
 	for _, f := range p.answer.Refused {
 		row := int(p.rows.Sel[f.Op])
 		if p.spec.step.OnError != job.DeadLetter {
-			return nil, refusal(f, "record %s:%d", e.job.splitName(b.Split[row]), b.Pos[row])
+			return nil, refusal(f, "record %s", e.job.placeText(b, row))
 		}
 		for n := range p.failed {
 			s := &p.failed[n]

@@ -212,6 +212,14 @@ func (j *Job) splitName(id stream.SplitID) string {
 	return j.splits[id]
 }
 
+// placeText is where a record was read, for people.
+func (j *Job) placeText(b *stream.Batch, i int) string {
+	if len(b.Tie) > 0 { // a step's result has no line
+		return "of step " + j.splitName(b.Split[i])
+	}
+	return fmt.Sprintf("%s:%d", j.splitName(b.Split[i]), b.Pos[i])
+}
+
 // newSplit numbers a split. Bounded inputs are numbered once, in order, before the job
 // runs; splits of followed inputs as they are found.
 func (j *Job) newSplit(name string) stream.SplitID {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"slices"
 
@@ -13,7 +14,8 @@ import (
 )
 
 // forward sends the result rows of one subtask on to the steps that read them: as
-// records whose time is the end of their window, less a millisecond (S96).
+// records whose time is the end of their window, less a millisecond (S96), or that of
+// their pair (S111).
 //
 // In an ordered replay rows are held until the watermark has passed the one that they
 // stand at, and leave in order of (watermark, end of the window, key, revision): an order
@@ -31,6 +33,7 @@ type forward struct {
 	revision []uint32      // of each
 	told     stream.Time   // watermark that the last row stands at, or that was sent
 	order    []int
+	place    []byte // scratch
 }
 
 func newForward(source stream.SourceID, split stream.SplitID, kinds []stream.Kind, ordered bool) *forward {
@@ -50,7 +53,9 @@ func (f *forward) clear() {
 // of the reader shows as the record.
 func (f *forward) rows(r *result.Rows, line func(dst []byte, i int) []byte) {
 	b := f.held
-	f.told = max(f.told, r.Before)
+	if r.Pairs == nil {
+		f.told = max(f.told, r.Before)
+	}
 	for i := range r.N {
 		c := 0
 		put := func(from *stream.Columns) {
@@ -63,25 +68,56 @@ func (f *forward) rows(r *result.Rows, line func(dst []byte, i int) []byte) {
 		for v := range r.Values {
 			put(&r.Values[v])
 		}
-		w := r.Window[i]
-		b.Cols[c].AppendInt(int64(w.Start))
-		b.Cols[c+1].AppendInt(int64(w.End))
-
-		t := w.MaxTimestamp()
+		t, end := r.Window[i].MaxTimestamp(), r.Window[i].End
+		if p := r.Pairs; p != nil {
+			t, end = p.Time[i], p.Time[i]
+			f.told = max(f.told, p.WM[i])
+		} else {
+			b.Cols[c].AppendInt(int64(r.Window[i].Start))
+			b.Cols[c+1].AppendInt(int64(end))
+		}
 		b.Time = append(b.Time, t)
 		b.WM = append(b.WM, f.told)
 		b.High = append(b.High, max(t, f.told.Add(1)))
 		b.Split = append(b.Split, f.split)
-		b.Pos = append(b.Pos, 0)
+		f.place = appendPlace(f.place[:0], r, i)
+		b.Pos = append(b.Pos, placeNumber(f.place, r, i))
 		at := len(b.Blob)
 		b.Blob = line(b.Blob, i)
 		b.Raw = append(b.Raw, stream.Str{Off: uint32(at), Len: uint32(len(b.Blob) - at)})
 		at = len(b.Blob)
-		b.Blob = stream.AppendTie(b.Blob, w.End, r.EncodedKey[i])
+		b.Blob = stream.AppendTie(b.Blob, end, f.place)
 		b.Tie = append(b.Tie, stream.Str{Off: uint32(at), Len: uint32(len(b.Blob) - at)})
 		b.N++
 		f.revision = append(f.revision, r.Revision[i])
 	}
+}
+
+// appendPlace appends what tells a row from the others of its step that end at one time,
+// revisions apart, the same in every run and however the step is cut into subtasks.
+func appendPlace(dst []byte, r *result.Rows, i int) []byte {
+	ordinal := uint64(0)
+	if len(r.Ordinal) > 0 {
+		ordinal = r.Ordinal[i]
+	}
+	dst = binary.BigEndian.AppendUint64(dst, ordinal)
+	if p := r.Pairs; p != nil {
+		for _, at := range [2]result.Place{p.Left[i], p.Right[i]} {
+			dst = binary.BigEndian.AppendUint32(dst, uint32(at.Split))
+			dst = binary.BigEndian.AppendUint64(dst, uint64(at.Pos))
+		}
+		return dst
+	}
+	return append(dst, r.EncodedKey[i]...)
+}
+
+// placeNumber is the place of a row in its step, as the line is that of a record in its
+// file: what names the row, as a number that no other row has but by a freak of 63 bits.
+func placeNumber(place []byte, r *result.Rows, i int) int64 {
+	place = binary.BigEndian.AppendUint64(place, uint64(r.Window[i].Start))
+	place = binary.BigEndian.AppendUint64(place, uint64(r.Window[i].End))
+	place = binary.BigEndian.AppendUint32(place, r.Revision[i])
+	return int64(stream.KeyHash(place) >> 1)
 }
 
 // appendCell appends row i of a column to another one of its kind, and its text to blob,

@@ -22,39 +22,17 @@ type stepSpec struct {
 	*job.Step
 	number  stream.SourceID
 	fields  []stream.Field // of the records that reach its window
-	keyCols []int
+	keyCols [][]int        // for each input: the columns of the key
 	key     []stream.Field
 	names   []string         // of its aggregates
 	outputs [][]stream.Field // of each
 	before  *statelessSpec   // what it does to records first; nil: nothing
-}
-
-// runnable refuses what job files can say and this engine does not do, so that nothing
-// is taken and then ignored. The class is fault.ErrUser.
-func runnable(g *job.Graph) error {
-	refuse := func(operator, id, what string) error {
-		return fault.Userf("%s %s: %s not run by this version", operator, id, what)
-	}
-	for i := range g.Steps {
-		s := &g.Steps[i]
-		what := ""
-		switch {
-		case s.Join != nil:
-			what = "joins are"
-		default:
-			continue
-		}
-		return refuse("step", s.ID, what)
-	}
-	return nil
+	join    *joinSpec        // nil: no join
 }
 
 // plan turns the graph into tasks: the logical operators into subtasks, the edges into
 // inboxes and routers.
 func (j *Job) plan(ctx context.Context) error {
-	if err := runnable(j.graph); err != nil {
-		return err
-	}
 	for i := range j.graph.Sinks {
 		s := &j.graph.Sinks[i]
 		opened, err := j.openSink(s)
@@ -163,6 +141,9 @@ func (j *Job) open(ctx context.Context, spec *sourceSpec, f source.Split) (*spli
 // without a window has no tasks: it runs on the edges of those that read it.
 func (j *Job) planStep(ctx context.Context, n int) error {
 	st := &j.graph.Steps[n]
+	if st.Join != nil {
+		return j.planJoin(ctx, n)
+	}
 	var inputs []*feed
 	var before *statelessSpec
 	for i, from := range st.From {
@@ -182,10 +163,14 @@ func (j *Job) planStep(ctx context.Context, n int) error {
 		return j.planPass(st, inputs)
 	}
 	spec := &stepSpec{Step: st, number: stream.SourceID(len(j.graph.Sources) + n), fields: inputs[0].fields, before: before}
+	var cols []int
 	for _, name := range st.Key {
 		c := column(spec.fields, name)
-		spec.keyCols = append(spec.keyCols, c)
+		cols = append(cols, c)
 		spec.key = append(spec.key, spec.fields[c])
+	}
+	for range inputs { // of a union, with the same fields
+		spec.keyCols = append(spec.keyCols, cols)
 	}
 	j.steps = append(j.steps, spec)
 	return j.planTasks(ctx, spec, inputs)
@@ -217,7 +202,7 @@ func (j *Job) planPass(st *job.Step, inputs []*feed) error {
 	return nil
 }
 
-// planTasks makes the subtasks of a windowed step and the edges to them.
+// planTasks makes the subtasks of a windowed step or a join, and the edges to them.
 func (j *Job) planTasks(ctx context.Context, spec *stepSpec, inputs []*feed) error {
 	var senders []sender
 	var numbers []int
@@ -233,7 +218,7 @@ func (j *Job) planTasks(ctx context.Context, spec *stepSpec, inputs []*feed) err
 		// Batches go back to the task that feeds the step; with several, to the first: a
 		// pool is only a store of memory.
 		pool := senders[0].store()
-		t := &keyedTask{job: j, step: spec, pool: pool, inbox: exchange.NewInbox(exchange.Config{Inputs: numbers, Ordered: j.graph.Settings.OrderReplay,
+		t := &keyedTask{job: j, step: spec, pool: pool, inbox: exchange.NewInbox(exchange.Config{Inputs: numbers, Separate: !spec.Windowed(), Ordered: j.graph.Settings.OrderReplay,
 			Depth: j.graph.Settings.QueueDepth, Rows: j.graph.Settings.BatchRows, Pool: pool})}
 		if err := t.build(ctx); err != nil {
 			return fmt.Errorf("step %s: %w", spec.ID, err)
@@ -246,13 +231,13 @@ func (j *Job) planTasks(ctx context.Context, spec *stepSpec, inputs []*feed) err
 	}
 	j.feedsByID[spec.ID] = out
 	n := 0
-	for _, in := range inputs {
+	for i, in := range inputs {
 		for _, t := range in.tasks {
 			e, err := j.newEdge(in.chain, t.store(), spec.ID)
 			if err != nil {
 				return err
 			}
-			e.router = exchange.NewRouter(n, spec.keyCols, j.graph.MaxParallelism, inboxes, t.store())
+			e.router = exchange.NewRouter(n, spec.keyCols[i], j.graph.MaxParallelism, inboxes, t.store())
 			t.addEdge(e)
 			n++
 		}
@@ -266,14 +251,20 @@ func (s *stepSpec) resultFields() []stream.Field {
 	for i, outs := range s.outputs {
 		for _, o := range outs {
 			name := s.names[i]
-			if len(outs) > 1 {
+			if len(outs) > 1 || s.pairs() {
 				name += "." + o.Name
 			}
 			fields = append(fields, stream.Field{Name: name, Kind: o.Kind})
 		}
 	}
+	if !s.Windowed() {
+		return fields
+	}
 	return append(fields, stream.Field{Name: "window_start", Kind: stream.Timestamp}, stream.Field{Name: "window_end", Kind: stream.Timestamp})
 }
+
+// pairs reports whether the values of the results are pairs of records.
+func (s *stepSpec) pairs() bool { return s.join != nil && s.join.pairs }
 
 func kindsOf(fields []stream.Field) []stream.Kind {
 	kinds := make([]stream.Kind, len(fields))
@@ -286,26 +277,50 @@ func kindsOf(fields []stream.Field) []stream.Kind {
 // build makes the operator of a subtask and its ways out.
 func (t *keyedTask) build(ctx context.Context) error {
 	st := t.step
-	spec, err := t.job.windowSpec(ctx, st)
-	if err != nil {
+	if err := t.open(ctx); err != nil {
 		return err
 	}
-	if t.op, err = window.New(spec, t); err != nil {
-		return errors.Join(err, closeAll(spec.Functions))
-	}
-	t.clocked = usesClock(st.Step)
 	t.results = t.job.portSinks(job.Port{Operator: st.ID})
 	t.late = t.job.portSinks(job.Port{Operator: st.ID, Name: "late"})
 	t.failed = t.job.portSinks(job.Port{Operator: st.ID, Name: "failed"})
-	t.line = result.NewEncoder(t.job.graph.Name, st.ID, st.key, st.names, st.outputs, result.RFC3339)
+	t.line = t.encoder(result.RFC3339)
 	for _, p := range t.results {
-		t.encoders = append(t.encoders, result.NewEncoder(t.job.graph.Name, st.ID, st.key, st.names, st.outputs, p.format))
+		t.encoders = append(t.encoders, t.encoder(p.format))
 	}
 	t.records = map[result.TimeFormat]*result.RecordEncoder{}
 	for _, p := range slices.Concat(t.late, t.failed) {
 		t.records[p.format] = result.NewRecordEncoder(t.job.origin(), st.ID, st.key, p.format)
 	}
 	return nil
+}
+
+// open makes the operator.
+func (t *keyedTask) open(ctx context.Context) error {
+	st := t.step
+	if !st.Windowed() {
+		op, err := st.join.interval(st, &pairTask{keyedTask: t})
+		t.op = interval{op}
+		return err
+	}
+	spec, err := t.job.windowSpec(ctx, st)
+	if err != nil {
+		return err
+	}
+	op, err := window.New(spec, t)
+	if err != nil {
+		return errors.Join(err, closeAll(spec.Functions))
+	}
+	t.op, t.clocked = windows{op}, usesClock(st.Step)
+	return nil
+}
+
+// encoder makes an encoder of the step's results.
+func (t *keyedTask) encoder(f result.TimeFormat) *result.Encoder {
+	st := t.step
+	if st.pairs() {
+		return result.NewPairEncoder(t.job.graph.Name, st.ID, st.key, st.outputs[0], st.outputs[1], t.job.splitName, f)
+	}
+	return result.NewEncoder(t.job.graph.Name, st.ID, st.key, st.names, st.outputs, f)
 }
 
 // closeAll closes functions that no operator owns.

@@ -25,6 +25,10 @@ func (j *Job) windowSpec(ctx context.Context, st *stepSpec) (window.Spec, error)
 	if err := j.shape(st, &s); err != nil {
 		return s, fault.As(fault.ErrUser, err)
 	}
+	if st.join != nil {
+		st.join.functions(st, &s)
+		return s, nil
+	}
 	st.names, st.outputs = nil, nil
 	for i := range st.Aggregates {
 		a := &st.Aggregates[i]

@@ -47,7 +47,7 @@ type SplitReport struct {
 type StepReport struct {
 	ID        string      `json:"id"`
 	Watermark stream.Time `json:"watermark"` // the lowest of its subtasks
-	Panes     int64       `json:"panes"`     // (key, window) pairs with state
+	Panes     int64       `json:"panes"`     // (key, window) pairs with state; of an interval join records that are kept
 	Rows      int64       `json:"rows"`      // result rows written
 	Updates   int64       `json:"updates"`   // result rows of kind update
 	Inputs    []Ledger    `json:"inputs"`    // one for each source that feeds the step
@@ -58,7 +58,8 @@ type StepReport struct {
 //	passed on by the source = filtered + failed + late + no_window + counted
 //	counted = open + fired + unfired
 type Ledger struct {
-	Source   string `json:"source"` // what the step reads; of a union all names
+	Source   string `json:"source"`         // what the step reads; of a union or a window join all names
+	Side     string `json:"side,omitempty"` // left or right, of an interval join
 	Filtered int64  `json:"filtered"`
 	Failed   int64  `json:"failed"`
 	Late     int64  `json:"late"`
@@ -165,7 +166,7 @@ func (m *merger) step(r StepReport) {
 
 func (s *StepReport) add(l Ledger) {
 	for i := range s.Inputs {
-		if t := &s.Inputs[i]; t.Source == l.Source {
+		if t := &s.Inputs[i]; t.Source == l.Source && t.Side == l.Side {
 			t.Filtered += l.Filtered
 			t.Failed += l.Failed
 			t.Late += l.Late

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"tidemark/engine/exchange"
@@ -23,7 +22,7 @@ type keyedTask struct {
 	step  *stepSpec
 	inbox *exchange.Inbox
 	pool  *exchange.Pool
-	op    window.Operator
+	op    operator
 
 	results  []portSink
 	encoders []*result.Encoder // one for each of results
@@ -75,6 +74,9 @@ func (t *keyedTask) process(ctx context.Context, b *stream.Batch) error {
 	}
 	if t.job.opts.Complete {
 		hold(b)
+	}
+	if t.step.Join != nil && t.step.Windowed() {
+		t.step.join.arrange(b)
 	}
 	t.overflow = func(ports []portSink) error { return overflow(ctx, ports) }
 	if err = t.clock(); err == nil {
@@ -159,6 +161,16 @@ func hold(b *stream.Batch) {
 
 // Rows writes result rows (window.Output).
 func (t *keyedTask) Rows(r *result.Rows) error {
+	if t.step.pairs() {
+		two := *r
+		two.Values = t.step.join.split(&r.Values[0])
+		r = &two
+	}
+	return t.write(r)
+}
+
+// write sends result rows to the sinks and to the steps that read them.
+func (t *keyedTask) write(r *result.Rows) error {
 	t.rows += int64(r.N)
 	for _, k := range r.Kind {
 		if k == result.Update {
@@ -197,7 +209,7 @@ func (t *keyedTask) Late(b *stream.Batch, i int, w stream.Window, wm stream.Time
 // Refused applies the step's policy to a record that user code refused.
 func (t *keyedTask) Refused(b *stream.Batch, i int, w stream.Window, f *udf.Failure) error {
 	if t.step.OnError != job.DeadLetter {
-		return refusal(f, "record %s:%d in window %s", t.job.splitName(b.Split[i]), b.Pos[i], windowText(w))
+		return refusal(f, "record %s in %s", t.job.placeText(b, i), windowText(w))
 	}
 	for n := range t.failed {
 		p := &t.failed[n]
@@ -210,7 +222,7 @@ func (t *keyedTask) Refused(b *stream.Batch, i int, w stream.Window, f *udf.Fail
 // RefusedPane applies it to a pane whose result could not be computed.
 func (t *keyedTask) RefusedPane(key []byte, w stream.Window, f *udf.Failure) error {
 	if t.step.OnError != job.DeadLetter {
-		return refusal(f, "result of key %s in window %s", t.keyText(key), windowText(w))
+		return refusal(f, "result of key %s in %s", t.keyText(key), windowText(w))
 	}
 	for n := range t.failed {
 		p := &t.failed[n]
@@ -235,15 +247,15 @@ func refusal(f *udf.Failure, what string, args ...any) error {
 }
 
 func windowText(w stream.Window) string {
-	return fmt.Sprintf("%s to %s", result.TimeText(w.Start), result.TimeText(w.End))
+	if w == stream.Global {
+		return "no window"
+	}
+	return fmt.Sprintf("window %s to %s", result.TimeText(w.Start), result.TimeText(w.End))
 }
 
 // report is the task's part of the step's report.
 func (t *keyedTask) report() StepReport {
-	l := t.op.Ledger()
-	return StepReport{ID: t.step.ID, Watermark: t.op.Watermark(), Panes: t.op.Panes(), Rows: t.rows, Updates: t.updates,
-		Inputs: []Ledger{{Source: strings.Join(t.step.From, sourceSep), Filtered: l.Filtered, Failed: l.Failed, Late: l.Late, NoWindow: l.NoWindow, Counted: l.Counted,
-			Open: l.Open, Fired: l.Fired, Unfired: l.Unfired, Behind: l.Behind, LateAccepted: l.LateAccepted}}}
+	return StepReport{ID: t.step.ID, Watermark: t.op.Watermark(), Panes: t.op.held(), Rows: t.rows, Updates: t.updates, Inputs: t.op.ledgers(t.step.From)}
 }
 
 var _ window.Output = (*keyedTask)(nil)

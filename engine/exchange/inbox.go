@@ -64,6 +64,7 @@ type Inbox struct {
 	ordered bool
 	depth   int // batches a queue holds, at most
 	rows    int // rows of a merged batch, at most
+	inputs  []int
 	pool    *Pool
 
 	mu      sync.Mutex
@@ -75,7 +76,8 @@ type Inbox struct {
 
 // Config is what an inbox is made of.
 type Config struct {
-	// Inputs has, for each sender, the number of the operator's input that it feeds.
+	// Inputs has, for each sender, the number of the operator's input that it feeds,
+	// below 256.
 	// Senders of one input are parallel channels of it.
 	Inputs []int
 	// Separate tells inputs that have a watermark each, combined by the minimum (S20),
@@ -90,7 +92,7 @@ type Config struct {
 
 // NewInbox makes an inbox.
 func NewInbox(c Config) *Inbox {
-	in := &Inbox{ordered: c.Ordered, depth: c.Depth, rows: c.Rows, pool: c.Pool, queues: make([]queue, len(c.Inputs)), told: stream.MinTime, Mailbox: NewMailbox()}
+	in := &Inbox{ordered: c.Ordered, depth: c.Depth, rows: c.Rows, inputs: c.Inputs, pool: c.Pool, queues: make([]queue, len(c.Inputs)), told: stream.MinTime, Mailbox: NewMailbox()}
 	for i := range in.queues {
 		in.queues[i].tail = place{wm: stream.MinTime}
 		in.queues[i].space = make(chan struct{}, 1)
@@ -105,6 +107,7 @@ func NewInbox(c Config) *Inbox {
 // batches, is why bounded queues cannot deadlock: a receiver waits for a sender that
 // is behind the rows it holds, and following such waits one gets ever further behind.
 func (in *Inbox) Send(ctx context.Context, sender int, b *stream.Batch) error {
+	b.Input = uint8(in.inputs[sender])
 	if in.ordered && b.N == 0 {
 		in.mu.Lock()
 		in.queues[sender].tail = place{wm: b.Trailing, split: b.Next}
@@ -229,7 +232,7 @@ func (in *Inbox) merge() (b *stream.Batch, end bool) {
 		if b == nil {
 			b = in.pool.Get(src)
 		}
-		if b.Source != src.Source {
+		if b.Source != src.Source || b.Input != src.Input {
 			return in.trailing(b, q.place().wm), false // inputs have columns of their own
 		}
 		for q.head < src.N && b.N < in.rows && !b.Heavy() && !second.before(q.place()) {

@@ -38,7 +38,7 @@ func (p *Pool) Get(like *stream.Batch) *stream.Batch {
 		kinds[i] = like.Cols[i].Kind
 	}
 	b.Reset(kinds)
-	b.Source = like.Source
+	b.Source, b.Input = like.Source, like.Input
 	return b
 }
 

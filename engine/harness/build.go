@@ -186,8 +186,13 @@ func windowSpec(j *spec.Job) (window.Spec, error) {
 // one, functions of all records otherwise.
 func functions(j *spec.Job, s *window.Spec) error {
 	if j.Kind != spec.KindWindow {
-		s.Side = func(id stream.SourceID) uint8 { return uint8(id) }
-		s.Whole = []window.WholeFunction{{Name: "value", Fn: pairs{join: j.Kind == spec.KindWindowJoin}}}
+		s.Join = true
+		if j.Kind == spec.KindWindowJoin {
+			value := []stream.Field{{Name: "value", Kind: stream.Int64}}
+			s.Table = join.NewProduct(join.NewIdentity(value, value), []int{valueCol}, []int{valueCol})
+			return nil
+		}
+		s.Whole = []window.WholeFunction{{Name: "value", Fn: lists{}}}
 		return nil
 	}
 	names := []string{j.Function}

@@ -3,7 +3,6 @@ package harness
 import (
 	"encoding/binary"
 	"slices"
-	"strings"
 
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
@@ -71,28 +70,17 @@ func increment(state *[]byte) int64 {
 	return int64(n)
 }
 
-// pairs is coGroup, with the values of both sides, or the window join, with every pair
-// (S116, S117). The rows of one firing are lines here and are split by the output.
-type pairs struct{ join bool }
+// lists is coGroup with the values of both sides (S116).
+type lists struct{}
 
-func (pairs) Outputs() []stream.Field { return textOutput }
+func (lists) Outputs() []stream.Field { return textOutput }
 
-func (p pairs) Result(r udf.Records, out *stream.Columns) error {
+func (lists) Result(r udf.Records, out *stream.Columns) error {
 	var sides [2][]int64
 	for i := range r.Len() {
 		side, c, row := r.At(i)
 		sides[side] = append(sides[side], c.Cols[valueCol].Ints[row])
 	}
-	if !p.join {
-		appendText(out, spec.List(ints(sides[0]), ints(sides[1])))
-		return nil
-	}
-	var lines []string
-	for _, l := range sides[0] {
-		for _, r := range sides[1] {
-			lines = append(lines, ints([]int64{l, r}).String())
-		}
-	}
-	appendText(out, spec.Value(strings.Join(lines, "\n")))
+	appendText(out, spec.List(ints(sides[0]), ints(sides[1])))
 	return nil
 }

@@ -16,7 +16,6 @@ func intervalConfig(j *spec.Job) join.IntervalConfig {
 		UpperInclusive: j.UpperInclusive == nil || *j.UpperInclusive,
 		Key:            []stream.Field{{Name: "key", Kind: stream.String}},
 		Pair:           join.NewIdentity(value, value), LeftCols: []int{valueCol}, RightCols: []int{valueCol},
-		Side: func(id stream.SourceID) uint8 { return uint8(id) },
 	}
 }
 

@@ -354,40 +354,32 @@ func (t *task) Rows(r *result.Rows) error {
 		if g.job.IsKeyed() {
 			row.Key = spec.Value(r.Key.Cols[0].Strs[i].Bytes(r.Key.Blob))
 		}
-		for _, v := range values(r, i) {
-			row.Value = v
-			g.entry.Out = append(g.entry.Out, row)
-		}
+		row.Value = value(r, i)
+		g.entry.Out = append(g.entry.Out, row)
 	}
 	return nil
 }
 
-// values returns the values of a row: one, but for a window join.
-func values(r *result.Rows, i int) []spec.Value {
+// value returns the value of a row: a list where it has several columns, as an average
+// or a pair has.
+func value(r *result.Rows, i int) spec.Value {
 	var vs []spec.Value
 	for n := range r.Values {
-		c := &r.Values[n].Cols[0]
-		switch {
-		case c.Null(i):
-			vs = append(vs, spec.Null)
-		case c.Kind == stream.String:
-			text := string(c.Strs[i].Bytes(r.Values[n].Blob))
-			if text == "" {
-				return nil // a join without a partner
+		for _, c := range r.Values[n].Cols {
+			switch {
+			case c.Null(i):
+				vs = append(vs, spec.Null)
+			case c.Kind == stream.String:
+				vs = append(vs, spec.Value(c.Strs[i].Bytes(r.Values[n].Blob)))
+			default:
+				vs = append(vs, spec.Int(c.Ints[i]))
 			}
-			var lines []spec.Value
-			for _, l := range strings.Split(text, "\n") {
-				lines = append(lines, spec.Value(l))
-			}
-			return lines
-		default:
-			vs = append(vs, spec.Int(c.Ints[i]))
 		}
 	}
 	if len(vs) > 1 {
-		return []spec.Value{spec.List(vs...)}
+		return spec.List(vs...)
 	}
-	return vs
+	return vs[0]
 }
 
 // Late notes a late record.

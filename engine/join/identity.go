@@ -18,7 +18,7 @@ type identity struct{ info udf.PairInfo }
 // NewIdentity returns the function that gives one row for each pair: the fields of the
 // left record as left.<name>, then those of the right one as right.<name>.
 func NewIdentity(left, right []stream.Field) udf.Pair {
-	var f identity
+	f := identity{info: udf.PairInfo{OneEach: true}}
 	for _, c := range left {
 		f.info.Left = append(f.info.Left, udf.Input{Name: c.Name, Kind: c.Kind, Nullable: true})
 		f.info.Outputs = append(f.info.Outputs, stream.Field{Name: leftPrefix + c.Name, Kind: c.Kind})

@@ -23,8 +23,6 @@ type IntervalConfig struct {
 	// columns of either side's batches that are its inputs, in order: only these are kept.
 	Pair                udf.Pair
 	LeftCols, RightCols []int
-	// Side tells which input a source is: 0 is left, 1 right.
-	Side func(stream.SourceID) uint8
 }
 
 // Output hears what a join produces, in order, before the call into the join returns.
@@ -180,7 +178,7 @@ func (j *Interval) Close() error { return j.cfg.Pair.Close() }
 // Clock sets processing time, for which nothing in an interval join waits (S114).
 func (j *Interval) Clock(stream.Time) error { return nil }
 
-// Process takes a batch of one side, routed by key, each row with the watermark that it
+// Process takes a batch of one side, which its Input tells, routed by key, each row with the watermark that it
 // is seen at: the minimum over both sides (S114). Then comes the batch's trailing
 // watermark. It leaves nothing pending: all pairs have been handed to Output.
 func (j *Interval) Process(b *stream.Batch) error {
@@ -211,7 +209,7 @@ func (j *Interval) start(b *stream.Batch) (side uint8, err error) {
 	if b.N == 0 {
 		return 0, nil
 	}
-	side = j.cfg.Side(b.Source)
+	side = b.Input
 	j.batch = b
 	j.view = stream.Columns{N: b.N, Blob: b.Blob, Cols: j.view.Cols[:0]}
 	for _, c := range j.cols[side] {

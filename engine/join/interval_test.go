@@ -93,7 +93,7 @@ func (r *recorder) Refused(b *stream.Batch, i int, in *udf.Pairs, pair int, f *u
 func symmetric(t *testing.T, fn udf.Pair, out join.Output) *join.Interval {
 	t.Helper()
 	op, err := join.NewInterval(join.IntervalConfig{Lower: -10, Upper: 10, LowerInclusive: true, UpperInclusive: true, Key: fields[:1],
-		Pair: fn, LeftCols: []int{1}, RightCols: []int{1}, Side: sideOf}, out)
+		Pair: fn, LeftCols: []int{1}, RightCols: []int{1}}, out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestLongTextsLeaveInSmallPieces(t *testing.T) {
 func TestLedger(t *testing.T) {
 	var out recorder
 	op, err := join.NewInterval(join.IntervalConfig{Lower: 0, Upper: 10, LowerInclusive: true, UpperInclusive: true, Key: fields[:1], DropNullKey: true,
-		Pair: join.NewIdentity(fields[1:], fields[1:]), LeftCols: []int{1}, RightCols: []int{1}, Side: sideOf}, &out)
+		Pair: join.NewIdentity(fields[1:], fields[1:]), LeftCols: []int{1}, RightCols: []int{1}}, &out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +323,7 @@ func TestBoundsAtTheEndsOfTime(t *testing.T) {
 			for _, leftFirst := range []bool{true, false} {
 				var out recorder
 				op, err := join.NewInterval(join.IntervalConfig{Lower: row.lower, Upper: row.upper, LowerInclusive: true, UpperInclusive: true, Key: fields[:1],
-					Pair: join.NewIdentity(fields[1:], fields[1:]), LeftCols: []int{1}, RightCols: []int{1}, Side: sideOf}, &out)
+					Pair: join.NewIdentity(fields[1:], fields[1:]), LeftCols: []int{1}, RightCols: []int{1}}, &out)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -342,10 +342,10 @@ func TestBoundsAtTheEndsOfTime(t *testing.T) {
 
 func TestJoinsThatAreRefused(t *testing.T) {
 	fn := join.NewIdentity(fields[1:], fields[1:])
-	if _, err := join.NewInterval(join.IntervalConfig{Lower: 1, Upper: 0, Pair: fn, LeftCols: []int{0}, RightCols: []int{0}, Side: sideOf}, nil); !errors.Is(err, fault.ErrUser) {
+	if _, err := join.NewInterval(join.IntervalConfig{Lower: 1, Upper: 0, Pair: fn, LeftCols: []int{0}, RightCols: []int{0}}, nil); !errors.Is(err, fault.ErrUser) {
 		t.Errorf("a lower bound above the upper one: %v", err)
 	}
-	if _, err := join.NewInterval(join.IntervalConfig{Pair: fn, LeftCols: []int{0}, Side: sideOf}, nil); err == nil {
+	if _, err := join.NewInterval(join.IntervalConfig{Pair: fn, LeftCols: []int{0}}, nil); err == nil {
 		t.Error("a side without its column: no error")
 	}
 }
@@ -376,7 +376,7 @@ func BenchmarkInterval(b *testing.B) {
 			const rows = 1024
 			out := counter{}
 			op, err := join.NewInterval(join.IntervalConfig{Lower: -2 * stream.Time(keys), Upper: 2 * stream.Time(keys), LowerInclusive: true, UpperInclusive: true,
-				Key: fields[:1], Pair: join.NewIdentity(fields[1:], fields[1:]), LeftCols: []int{1}, RightCols: []int{1}, Side: sideOf}, &out)
+				Key: fields[:1], Pair: join.NewIdentity(fields[1:], fields[1:]), LeftCols: []int{1}, RightCols: []int{1}}, &out)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -31,12 +31,10 @@ type runner struct {
 	entries map[int]*spec.Entry
 }
 
-func sideOf(id stream.SourceID) uint8 { return uint8(id) }
-
 func config(j *spec.Job) join.IntervalConfig {
 	return join.IntervalConfig{Lower: stream.Time(j.LowerMS), Upper: stream.Time(j.UpperMS),
 		LowerInclusive: j.LowerInclusive == nil || *j.LowerInclusive, UpperInclusive: j.UpperInclusive == nil || *j.UpperInclusive,
-		Key: fields[:1], Pair: join.NewIdentity(fields[1:], fields[1:]), LeftCols: []int{1}, RightCols: []int{1}, Side: sideOf}
+		Key: fields[:1], Pair: join.NewIdentity(fields[1:], fields[1:]), LeftCols: []int{1}, RightCols: []int{1}}
 }
 
 // run returns what a scenario produces.
@@ -136,7 +134,7 @@ func (r *runner) step(n int, st *spec.Step) error {
 }
 
 func (r *runner) record(n, side int, rec *spec.Record) error {
-	if r.b != nil && (r.b.Source != stream.SourceID(side) || r.b.N == r.size) {
+	if r.b != nil && (r.b.Input != uint8(side) || r.b.N == r.size) {
 		if err := r.flush(); err != nil {
 			return err
 		}
@@ -159,7 +157,7 @@ func (r *runner) record(n, side int, rec *spec.Record) error {
 func newBatch(side int) *stream.Batch {
 	b := new(stream.Batch)
 	b.Reset([]stream.Kind{stream.String, stream.String})
-	b.Source = stream.SourceID(side)
+	b.Input = uint8(side)
 	return b
 }
 

@@ -25,7 +25,7 @@ func TestWhatHasGoneIsGivenBack(t *testing.T) {
 		keys := row.keys
 		t.Run(fmt.Sprintf("%d keys, %d batches a side", keys, row.turn), func(t *testing.T) {
 			fields := []stream.Field{{Name: "n", Kind: stream.Int64}}
-			j, err := NewInterval(IntervalConfig{Lower: -keep, Upper: keep, Key: fields, Pair: NewIdentity(nil, nil), Side: func(s stream.SourceID) uint8 { return uint8(s) }}, nobody{})
+			j, err := NewInterval(IntervalConfig{Lower: -keep, Upper: keep, Key: fields, Pair: NewIdentity(nil, nil)}, nobody{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -33,7 +33,7 @@ func TestWhatHasGoneIsGivenBack(t *testing.T) {
 			for n := range batches {
 				b := new(stream.Batch)
 				b.Reset([]stream.Kind{stream.Int64})
-				b.Source = stream.SourceID(n / row.turn % 2)
+				b.Input = uint8(n / row.turn % 2)
 				for range rows {
 					b.Cols[0].AppendInt(int64(ts) % int64(keys))
 					b.Time, b.WM, b.Split, b.Pos = append(b.Time, ts), append(b.WM, ts-1), append(b.Split, 0), append(b.Pos, 0)

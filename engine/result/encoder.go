@@ -15,6 +15,7 @@ type Encoder struct {
 	key    object
 	values []valueObject
 	format TimeFormat
+	split  func(stream.SplitID) string // of rows that are pairs of an interval join
 
 	// The row's window as text: rows of one firing share it.
 	window     stream.Window
@@ -49,6 +50,15 @@ func NewEncoder(job, step string, key []stream.Field, aggregates []string, value
 	return e
 }
 
+// NewPairEncoder makes an encoder of pairs of records: the fields of either side are an
+// object of their own, however few they are. split returns the shown name of a split.
+func NewPairEncoder(job, step string, key, left, right []stream.Field, split func(stream.SplitID) string, format TimeFormat) *Encoder {
+	e := NewEncoder(job, step, key, []string{"left", "right"}, [][]stream.Field{nil, nil}, format)
+	e.split = split
+	e.values[0].fields, e.values[1].fields = newObject(names(left)), newObject(names(right))
+	return e
+}
+
 // Append appends row i with its newline. Called per result row.
 func (e *Encoder) Append(dst []byte, r *Rows, i int) []byte {
 	dst = append(dst, `{"id":"`...)
@@ -57,7 +67,7 @@ func (e *Encoder) Append(dst []byte, r *Rows, i int) []byte {
 	dst = append(dst, e.head...)
 	keyAt := len(dst)
 	dst = e.appendKey(dst, &r.Key, i)
-	e.appendID(dst[idAt:], e.idKey(dst[keyAt:], &r.Key, i), r.Window[i], 0)
+	e.appendID(dst[idAt:], e.idKey(dst[keyAt:], &r.Key, i), r, i)
 	dst = appendMember(dst, "window")
 	if len(e.windowText) == 0 || e.window != r.Window[i] {
 		e.window = r.Window[i]
@@ -71,6 +81,12 @@ func (e *Encoder) Append(dst []byte, r *Rows, i int) []byte {
 	}
 	dst = append(dst, `,"revision":`...)
 	dst = strconv.AppendUint(dst, uint64(r.Revision[i]), 10)
+	if len(r.Of) > 0 {
+		dst = appendOrdinal(dst, r.Ordinal[i], r.Of[i])
+	}
+	if r.Pairs != nil { // there is no window to tell it
+		dst = appendTime(appendMember(dst, "time"), r.Pairs.Time[i], e.format)
+	}
 	if r.SinceLast[i] {
 		dst = append(dst, `,"content":"since_last"`...)
 	}
@@ -89,6 +105,17 @@ func (e *Encoder) Append(dst []byte, r *Rows, i int) []byte {
 		}
 	}
 	return append(dst, '}', '}', '\n')
+}
+
+// appendOrdinal writes which row of how many this is, where that is not their default.
+func appendOrdinal(dst []byte, ordinal, of uint64) []byte {
+	if ordinal > 0 {
+		dst = strconv.AppendUint(appendMember(dst, "ordinal"), ordinal, 10)
+	}
+	if of != 1 {
+		dst = strconv.AppendUint(appendMember(dst, "rows"), of, 10)
+	}
+	return dst
 }
 
 func (e *Encoder) appendReplaces(dst []byte, windows []stream.Window) []byte {
@@ -111,21 +138,37 @@ func (e *Encoder) appendKey(dst []byte, key *stream.Columns, i int) []byte {
 
 // appendID writes the id into the place kept for it: the first 16 bytes of a SHA-256
 // over job, step, key, window and ordinal, so that anyone can compute it from the row.
-func (e *Encoder) appendID(dst []byte, key []byte, w stream.Window, ordinal int) {
+// A pair of an interval join has the places of its two records instead of a window.
+func (e *Encoder) appendID(dst []byte, key []byte, r *Rows, i int) {
 	s := append(e.scratch[:0], e.prefix...)
 	s = append(s, key...)
 	s = append(s, '\n')
-	if w == stream.Global {
+	switch w := r.Window[i]; {
+	case r.Pairs != nil:
+		s = e.appendPlace(s, r.Pairs.Left[i])
+		s = append(s, '\n')
+		s = e.appendPlace(s, r.Pairs.Right[i])
+	case w == stream.Global:
 		s = append(s, "null\nnull"...)
-	} else {
+	default:
 		s = strconv.AppendInt(s, int64(w.Start), 10)
 		s = append(s, '\n')
 		s = strconv.AppendInt(s, int64(w.End), 10)
 	}
 	s = append(s, '\n')
-	e.scratch = strconv.AppendInt(s, int64(ordinal), 10)
+	ordinal := uint64(0)
+	if len(r.Ordinal) > 0 {
+		ordinal = r.Ordinal[i]
+	}
+	e.scratch = strconv.AppendUint(s, ordinal, 10)
 	sum := sha256.Sum256(e.scratch)
 	hex.Encode(dst, sum[:16])
+}
+
+func (e *Encoder) appendPlace(dst []byte, p Place) []byte {
+	dst = append(dst, e.split(p.Split)...)
+	dst = append(dst, '\n')
+	return strconv.AppendInt(dst, p.Pos, 10)
 }
 
 // idKey returns the key's text that the id is a hash of: the one with RFC 3339 times,

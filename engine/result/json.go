@@ -11,9 +11,9 @@ import (
 	"tidemark/engine/stream"
 )
 
-// appendString appends s, which is valid UTF-8, as a JSON string. Only what JSON
+// AppendString appends s, which is valid UTF-8, as a JSON string. Only what JSON
 // demands is escaped: results are read by programs and people, not pasted into HTML.
-func appendString(dst, s []byte) []byte {
+func AppendString(dst, s []byte) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
 	start := 0
@@ -99,7 +99,7 @@ func AppendValue(dst []byte, c *stream.Column, i int, blob []byte, f TimeFormat)
 	case stream.Bool:
 		return strconv.AppendBool(dst, c.Bools[i])
 	case stream.String:
-		return appendString(dst, c.Strs[i].Bytes(blob))
+		return AppendString(dst, c.Strs[i].Bytes(blob))
 	case stream.JSON:
 		return append(dst, c.Strs[i].Bytes(blob)...)
 	}
@@ -117,13 +117,16 @@ func newObject(names []string) object {
 		if i == 0 {
 			sep = '{'
 		}
-		o[i] = append(appendString([]byte{sep}, []byte(n)), ':')
+		o[i] = append(AppendString([]byte{sep}, []byte(n)), ':')
 	}
 	return o
 }
 
 // append appends row i of the columns as an object.
 func (o object) append(dst []byte, c *stream.Columns, i int, f TimeFormat) []byte {
+	if len(o) == 0 {
+		return append(dst, "{}"...)
+	}
 	for m := range o {
 		dst = append(dst, o[m]...)
 		dst = AppendValue(dst, &c.Cols[m], i, c.Blob, f)
@@ -144,7 +147,7 @@ func appendText(dst []byte, s string) []byte {
 	if !utf8.ValidString(s) {
 		s = string([]rune(s))
 	}
-	return appendString(dst, []byte(s))
+	return AppendString(dst, []byte(s))
 }
 
 func appendWindow(dst []byte, w stream.Window, f TimeFormat) []byte {

@@ -25,9 +25,6 @@ func NewPassEncoder(job, step string, fields []stream.Field, split func(stream.S
 // Append appends row i of b with its newline.
 func (e *PassEncoder) Append(dst []byte, b *stream.Batch, i int, f TimeFormat) []byte {
 	text := fmt.Appendf(nil, "%s\n%s\n%s\n%d", e.job, e.step, e.split(b.Split[i]), b.Pos[i])
-	if len(b.Tie) > 0 { // a step's result: its window and key are its place
-		text = fmt.Appendf(text, "\n%x", b.Tie[i].Bytes(b.Blob))
-	}
 	sum := sha256.Sum256(text)
 	dst = append(dst, `{"id":"`...)
 	dst = hex.AppendEncode(dst, sum[:16])

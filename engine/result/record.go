@@ -40,11 +40,16 @@ func NewRecordEncoder(origin Origin, step string, key []stream.Field, format Tim
 }
 
 // Late appends row i of b, which window w refused at watermark wm. behind_ms counts
-// from the highest time of the record's own split, late_by_ms from the watermark.
+// from the highest time of the record's own split, late_by_ms from the watermark to the
+// end of the window, or, where there is none, to the record's own time (S112).
 func (e *RecordEncoder) Late(dst []byte, b *stream.Batch, i int, w stream.Window, wm stream.Time) []byte {
 	dst = e.place(dst, b, i, w)
+	end := w.MaxTimestamp()
+	if w == stream.Global {
+		end = b.Time[i]
+	}
 	dst = appendMember(dst, "late_by_ms")
-	dst = strconv.AppendInt(dst, int64(wm.Sub(w.MaxTimestamp())), 10)
+	dst = strconv.AppendInt(dst, int64(wm.Sub(end)), 10)
 	dst = appendMember(dst, "behind_ms")
 	dst = strconv.AppendInt(dst, int64(b.High[i].Sub(b.Time[i])), 10)
 	dst = e.record(dst, b, i)
@@ -71,7 +76,11 @@ func (e *RecordEncoder) FailedPane(dst []byte, key []byte, w stream.Window, modu
 
 func (e *RecordEncoder) place(dst []byte, b *stream.Batch, i int, w stream.Window) []byte {
 	dst = append(dst, e.step...)
-	dst = appendPlace(dst, e.origin.Sources[b.Source], e.origin.Split(b.Split[i]), b.Pos[i])
+	line := b.Pos[i]
+	if len(b.Tie) > 0 { // a step's result: its place is a number, and no line
+		line = 0
+	}
+	dst = appendPlace(dst, e.origin.Sources[b.Source], e.origin.Split(b.Split[i]), line)
 	dst = appendMember(dst, "time")
 	dst = appendTime(dst, b.Time[i], e.format)
 	var key []byte
@@ -129,7 +138,7 @@ func (e *RecordEncoder) record(dst []byte, b *stream.Batch, i int) []byte {
 	if e.origin.JSON[b.Source] {
 		return append(dst, raw...) // checked by the decoder, and one line
 	}
-	return appendString(dst, raw)
+	return AppendString(dst, raw)
 }
 
 // Bad is a record that never became one: undecodable, without a usable time, or
@@ -169,7 +178,7 @@ func AppendBad(dst []byte, b *Bad, f TimeFormat) []byte {
 	}
 	if utf8.Valid(b.Raw) {
 		dst = appendMember(dst, "raw")
-		dst = appendString(dst, b.Raw)
+		dst = AppendString(dst, b.Raw)
 	} else {
 		dst = appendMember(dst, "raw_base64")
 		dst = append(dst, '"')

@@ -87,7 +87,7 @@ func TestNumbersReadBackAndTextIsEscaped(t *testing.T) {
 	}
 	for _, s := range []string{"", "plain", "a\"b\\c", "\x00\x1f\t\r\n", "ü€😀", "</script>"} {
 		var back string
-		if err := json.Unmarshal(appendString(nil, []byte(s)), &back); err != nil || back != s {
+		if err := json.Unmarshal(AppendString(nil, []byte(s)), &back); err != nil || back != s {
 			t.Errorf("%q reads back as %q: %v", s, back, err)
 		}
 	}

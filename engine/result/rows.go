@@ -35,9 +35,30 @@ type Rows struct {
 	SinceLast []bool
 	// Replaces lists windows whose results this one takes the place of (M4).
 	Replaces [][]stream.Window
+	// Ordinal counts the rows of one firing or pair from 0, and Of is their number. Nil:
+	// each row is the only one.
+	Ordinal, Of []uint64
+	// Pairs is set where rows are pairs of an interval join, which have no window.
+	Pairs *Pairs
 	// Before is the step's watermark before these rows: a row is never late for the step
 	// that reads it because of the watermark that made it fire (S69).
 	Before stream.Time
+}
+
+// Pairs is what rows of an interval join have in place of a window, one for each row.
+type Pairs struct {
+	Time []stream.Time // the later one of the two (S111)
+	// WM is the step's watermark when the pair was made, in place of Before.
+	WM []stream.Time
+	// Left and Right are where the two records were read: they name the pair, the same in
+	// every run.
+	Left, Right []Place
+}
+
+// Place is where a record was read.
+type Place struct {
+	Split stream.SplitID
+	Pos   int64
 }
 
 // Reset empties the rows for reuse, with columns of these kinds.
@@ -53,6 +74,7 @@ func (r *Rows) Reset(key []stream.Field, values [][]stream.Field) {
 	r.Window, r.Kind, r.Revision = r.Window[:0], r.Kind[:0], r.Revision[:0]
 	r.EncodedKey = r.EncodedKey[:0]
 	r.SinceLast, r.Replaces = r.SinceLast[:0], r.Replaces[:0]
+	r.Ordinal, r.Of, r.Pairs = r.Ordinal[:0], r.Of[:0], nil
 }
 
 func resetColumns(c *stream.Columns, fields []stream.Field) {

@@ -11,9 +11,12 @@ type Batch struct {
 	Columns // the fields that the job names
 
 	Source SourceID
-	Split  []SplitID // which split a row was read from
-	Pos    []int64   // place of the row in its split: line number from 1 for files
-	Raw    []Str     // the record as it was read, in Blob: for late and failed output
+	// Input is the number of the reader's input that the batch came in at, set by the
+	// exchange: 0 is the left side of a join and 1 the right one, whatever the source.
+	Input uint8
+	Split []SplitID // which split a row was read from
+	Pos   []int64   // place of the row in its split: line number from 1 for files
+	Raw   []Str     // the record as it was read, in Blob: for late and failed output
 
 	Time []Time // event time
 	// WM is the sender's watermark before each row: it does not go down. It is a
@@ -67,7 +70,7 @@ func (b *Batch) Reset(kinds []Kind) {
 	b.Split, b.Pos, b.Raw = b.Split[:0], b.Pos[:0], b.Raw[:0]
 	b.Time, b.WM, b.High = b.Time[:0], b.WM[:0], b.High[:0]
 	b.Key, b.Hash, b.Tie = b.Key[:0], b.Hash[:0], b.Tie[:0]
-	b.Trailing, b.Next, b.Status = MinTime, 0, Same
+	b.Trailing, b.Next, b.Status, b.Input = MinTime, 0, Same, 0
 }
 
 // AppendRow copies row i of src, blob pieces included, to the end of b, which

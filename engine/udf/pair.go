@@ -27,6 +27,8 @@ type PairInfo struct {
 	// with a null in a column that is not Nullable is left out, as if it were none.
 	Left, Right []Input
 	Outputs     []stream.Field
+	// OneEach: each pair gives exactly one row, so that rows can be counted without a call.
+	OneEach bool
 }
 
 // Pairs are what a call carries. The records of a side lie in a table once, however

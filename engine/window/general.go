@@ -6,6 +6,7 @@ import (
 	"tidemark/engine/state"
 	"tidemark/engine/stream"
 	"tidemark/engine/trigger"
+	"tidemark/engine/udf"
 	"tidemark/internal/fault"
 )
 
@@ -39,8 +40,12 @@ type GeneralConfig struct {
 	// watermarks before its own rows, and what a firing looks like must not depend on how
 	// rows were dealt out (T6).
 	Fine bool
-	// Side tells the inputs of a join apart; nil: there is one input.
-	Side func(stream.SourceID) uint8
+	// Join: the step reads two inputs, which the Input of a batch tells apart (S115).
+	// Contents are lists.
+	Join bool
+	// Table makes the rows of a firing; nil: Functions and Whole make one. With it there
+	// are no others, and contents are lists.
+	Table udf.Table
 }
 
 // General runs any assigner, trigger, evictor and function, one record at a time: the
@@ -94,9 +99,12 @@ func NewGeneral(cfg GeneralConfig, out Output) (*General, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	o := &General{cfg: cfg, wm: stream.MinTime, now: stream.MinTime, keys: map[string]*keyState{}, lists: cfg.Evictor != nil || len(cfg.Whole) > 0 || cfg.Side != nil}
+	o := &General{cfg: cfg, wm: stream.MinTime, now: stream.MinTime, keys: map[string]*keyState{}, lists: cfg.Evictor != nil || cfg.Table != nil || len(cfg.Whole) > 0 || cfg.Join}
 	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
 		return nil, err
+	}
+	if cfg.Table != nil {
+		o.emitter.values = append(o.emitter.values, cfg.Table.Outputs())
 	}
 	for _, w := range cfg.Whole {
 		o.emitter.values = append(o.emitter.values, w.Fn.Outputs())
@@ -137,7 +145,13 @@ func (o *General) Each(f func(key []byte, w stream.Window)) {
 }
 
 // Close closes the functions.
-func (o *General) Close() error { return o.close() }
+func (o *General) Close() error {
+	err := o.close()
+	if o.cfg.Table != nil {
+		err = errors.Join(err, o.cfg.Table.Close())
+	}
+	return err
+}
 
 // Process takes a batch, as that of Aligned does.
 func (o *General) Process(b *stream.Batch) error {
@@ -385,8 +399,8 @@ func (o *General) take(b *stream.Batch, i int, k *keyState) error {
 			p.elements = &elements{}
 		}
 		side := uint8(0)
-		if o.cfg.Side != nil {
-			side = o.cfg.Side(b.Source)
+		if o.cfg.Join {
+			side = b.Input
 		}
 		p.elements.add(side, b, i, o.seq)
 	}
@@ -433,7 +447,7 @@ func (o *General) firePane(p *pane) error {
 		if err := o.fire([]cell{p.cell()}); err != nil {
 			return err
 		}
-	} else if err := o.fireList(p); err != nil {
+	} else if err := o.fireRecords(p); err != nil {
 		return err
 	}
 	if o.table.Fired[p.slot] == firings {

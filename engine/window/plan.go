@@ -33,10 +33,10 @@ func Plan(s Spec) Choice {
 	switch {
 	case s.Evictor != nil:
 		return Choice{Contents: Elements, Reason: "an evictor looks at single records"}
-	case len(s.Whole) > 0:
-		return Choice{Contents: Elements, Reason: "a function needs all records of a window"}
-	case s.Side != nil:
+	case s.Join:
 		return Choice{Contents: Elements, Reason: "a join pairs the records of its inputs"}
+	case len(s.Whole) > 0 || s.Table != nil:
+		return Choice{Contents: Elements, Reason: "a function needs all records of a window"}
 	case aligned && !g.clock && g.slide == g.size && trigger.IsEventTime(s.Trigger):
 		return Choice{Contents: Panes, Bulk: true, Reason: "windows that do not overlap fire together at their ends"}
 	case aligned && !g.clock && s.endsDecide() && s.shareable():

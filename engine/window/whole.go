@@ -1,6 +1,7 @@
 package window
 
 import (
+	"errors"
 	"fmt"
 
 	"tidemark/engine/result"
@@ -15,30 +16,84 @@ type WholeFunction struct {
 	Cols []int // columns of the input batches that it reads
 }
 
-// fireList evicts, runs the functions over the list, evicts again, and emits (S84,
+// fireRecords evicts, lets the functions see the list, evicts again, and emits (S84,
 // S88). What was evicted is gone for good, also if the functions then fail.
-func (o *General) fireList(p *pane) error {
+func (o *General) fireRecords(p *pane) error {
 	if err := o.evict(p, false); err != nil {
 		return err
 	}
-	r := &o.emitter.rows
-	r.Reset(o.emitter.key, o.emitter.values)
-	if f, err := o.results(p, r); err != nil {
+	fire := o.fireList
+	if o.cfg.Table != nil {
+		fire = o.fireTable
+	}
+	if f, err := fire(p); err != nil {
 		return err
 	} else if f != nil {
 		return o.out.RefusedPane(p.owner.key, p.window, f)
 	}
-	blob, err := stream.DecodeKey(p.owner.key, r.Key.Cols, r.Key.Blob)
-	if err != nil {
-		panic("BUG: " + err.Error())
-	}
-	r.Key.Blob, r.N, r.Before = blob, 1, o.before
-	o.describe(r, p.cell())
-	o.table.Fire(p.slot)
-	if err := o.out.Rows(r); err != nil {
-		return err
-	}
 	return o.evict(p, true)
+}
+
+// fireList emits one row of the results of all functions.
+func (o *General) fireList(p *pane) (*udf.Failure, error) {
+	r := &o.emitter.rows
+	r.Reset(o.emitter.key, o.emitter.values)
+	if f, err := o.results(p, r); f != nil || err != nil {
+		return f, err
+	}
+	o.describeList(p, r, 1)
+	o.table.Fire(p.slot)
+	return nil, o.out.Rows(r)
+}
+
+// fireTable emits the rows of a table function, in pieces, since there may be more of
+// them than memory holds. A firing without rows is one all the same.
+func (o *General) fireTable(p *pane) (*udf.Failure, error) {
+	in := o.records(p)
+	key, own := p.owner.user, p.user
+	n, err := o.cfg.Table.Fire(in)
+	if err != nil {
+		p.owner.user, p.user = key, own
+		var f *udf.Failure
+		if errors.As(err, &f) {
+			return f, nil
+		}
+		return nil, fmt.Errorf("table function: %w", err)
+	}
+	r := &o.emitter.rows
+	for done := uint64(0); done < n; done += uint64(r.N) {
+		r.Reset(o.emitter.key, o.emitter.values)
+		if err := o.cfg.Table.Next(&r.Values[0]); err != nil {
+			return nil, fmt.Errorf("table function: %w", err)
+		}
+		o.describeList(p, r, r.Values[0].N)
+		for i := range uint64(r.N) {
+			r.Ordinal, r.Of = append(r.Ordinal, done+i), append(r.Of, n)
+		}
+		if err := o.out.Rows(r); err != nil {
+			return nil, err
+		}
+	}
+	o.table.Fire(p.slot)
+	return nil, nil
+}
+
+// describeList sets what n rows of a pane say beside their values.
+func (o *General) describeList(p *pane, r *result.Rows, n int) {
+	r.N, r.Before = n, o.before
+	for range n {
+		blob, err := stream.DecodeKey(p.owner.key, r.Key.Cols, r.Key.Blob)
+		if err != nil {
+			panic("BUG: " + err.Error())
+		}
+		r.Key.Blob = blob
+		o.describe(r, p.cell())
+	}
+}
+
+// records is what functions of all records see of a pane.
+func (o *General) records(p *pane) udf.Records {
+	return udf.Records{Key: p.owner.key, Window: p.window, Watermark: o.wm, Now: o.now, List: p.elements, KeyState: &p.owner.user, WindowState: &p.user}
 }
 
 func (o *General) evict(p *pane, after bool) error {
@@ -76,7 +131,7 @@ func (o *General) runAll(p *pane, r *result.Rows) (*udf.Failure, error) {
 		}
 		out.N = 1
 	}
-	in := udf.Records{Key: p.owner.key, Window: p.window, Watermark: o.wm, Now: o.now, List: p.elements, KeyState: &p.owner.user, WindowState: &p.user}
+	in := o.records(p)
 	for i, w := range o.cfg.Whole {
 		out := &r.Values[len(o.fns)+i]
 		in.Cols = w.Cols
