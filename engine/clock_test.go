@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -30,7 +32,7 @@ type timed struct {
 	write time.Duration     // what each write to standard output takes
 }
 
-// addition is text that comes to a file at a time.
+// addition is text that comes to a file at a time; without text the file is deleted.
 type addition struct {
 	at         time.Duration
 	file, text string
@@ -114,7 +116,11 @@ func (c timed) run(t *testing.T) (rows []row, report engine.Report) {
 					return
 				}
 				now = a.at
-				write(t, dir, a.file, a.text)
+				if a.text != "" {
+					write(t, dir, a.file, a.text)
+				} else if err := os.Remove(filepath.Join(dir, a.file)); err != nil {
+					t.Error(err)
+				}
 			}
 			if c.until > 0 && machine.Clock.Sleep(ctx, c.until-now) == nil {
 				cancel()

@@ -136,6 +136,21 @@ steps:`, 1)
 	}
 }
 
+// The only file goes away, and is given up a minute later; that moves no time (S20), so that the records of the next one
+// are not late and go into the window that is open. A deleted file that comes again under
+// its name is another split.
+func TestASplitThatIsGoneEndsNoTime(t *testing.T) {
+	rows, report := timed{yaml: quiet("idle_timeout: off"), files: map[string]string{"in-0.jsonl": at("a", 1000)}, until: 2 * time.Minute,
+		later: []addition{{time.Second, "in-0.jsonl", ""}, {90 * time.Second, "in-0.jsonl", at("a", 2000) + at("a", 12000)}}}.run(t)
+	same(t, texts(rows), counted("a", 0, 10, 2))
+	if l := report.Steps[0].Inputs[0]; l.Late != 0 || l.Counted != 3 {
+		t.Errorf("ledger %+v", l)
+	}
+	if s := report.Sources[0].Splits; len(s) != 2 || !s[0].Finished || s[1].Finished {
+		t.Errorf("splits %+v", s)
+	}
+}
+
 // Every result of the first step takes its writer 1 s, and there are 61 of them, so that
 // the source is blocked for most of a minute. The second file has one record and is quiet
 // from then on, but nobody could have read more of it: it is not idle before the source
