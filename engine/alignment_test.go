@@ -141,3 +141,14 @@ func TestASplitAheadOfTheOthersIsPaused(t *testing.T) {
 		t.Errorf("ledger %+v", l)
 	}
 }
+
+// The reader as a whole is ahead at 45 s, so that a new file of it is not read either,
+// though that has no watermark yet (S26).
+func TestAReaderThatWaitsReadsNoNewSplit(t *testing.T) {
+	yaml := strings.Replace(alignedJob, "IDLE", "off", 1)
+	_, report := timed{yaml: yaml, turn: 100 * time.Millisecond, until: 10 * time.Second, files: map[string]string{"fast-0.jsonl": every5(0, 100), "slow.jsonl": at("b", 0)},
+		later: []addition{{5 * time.Second, "fast-1.jsonl", at("a", 1000)}}}.run(t)
+	if s := report.Sources[0].Splits; len(s) != 2 || s[0].Read != 10 || s[1].Read != 0 || s[1].Idle {
+		t.Errorf("splits %+v", s)
+	}
+}

@@ -188,3 +188,17 @@ func TestAMarkerForAllStandsAtItsPlaceInTheBatch(t *testing.T) {
 		t.Errorf("%d late, want 3,000 of a and 4,000 of b, which is read behind the marker", l.Late)
 	}
 }
+
+// The first file has no record for 5 s, but each second a marker speaks for it: it is not
+// quiet, and its idle timeout of 2 s does not run.
+func TestASplitThatIsSpokenForIsNotIdle(t *testing.T) {
+	yaml := strings.Replace(strategy(`{marker: 'k == "wm"', for_all: true, idle_timeout: 2s}`), `"in*.jsonl"`, `"in*.jsonl", follow: true`, 1)
+	var later []addition
+	for s := range 5 {
+		later = append(later, addition{time.Duration(s+1) * time.Second, "in-1.jsonl", at("wm", s*1000)})
+	}
+	_, report := timed{yaml: yaml, files: map[string]string{"in-0.jsonl": "", "in-1.jsonl": ""}, later: later, until: 5500 * time.Millisecond}.run(t)
+	if s := report.Sources[0].Splits[0]; s.Idle || s.Watermark != begin+4000 {
+		t.Errorf("split %+v", s)
+	}
+}
