@@ -24,25 +24,18 @@ type Config struct {
 type Aligned struct {
 	contents
 	cfg     Config
-	wm      stream.Time
 	windows buckets
 }
 
 // NewAligned makes an operator with empty state at watermark MIN (S7).
 func NewAligned(cfg Config, out Output) (*Aligned, error) {
-	o := &Aligned{cfg: cfg, wm: stream.MinTime}
+	o := &Aligned{cfg: cfg}
 	o.windows = buckets{lateness: cfg.Lateness, groups: cfg.Groups}
 	return o, o.init(cfg.Functions, cfg.Key, out)
 }
 
-// Watermark is the operator's event time.
-func (o *Aligned) Watermark() stream.Time { return o.wm }
-
 // Panes counts (key, window) pairs with state.
 func (o *Aligned) Panes() int64 { return o.windows.panes() }
-
-// Ledger returns the counters so far.
-func (o *Aligned) Ledger() Ledger { return o.ledger }
 
 // Clock does nothing: no timer of an aligned operator goes by the clock.
 func (o *Aligned) Clock(stream.Time) error { return nil }
@@ -66,31 +59,11 @@ func (o *Aligned) Each(f func(key []byte, w stream.Window)) {
 	}
 }
 
-// Close closes the functions.
-func (o *Aligned) Close() error { return o.close() }
-
 // Process takes a batch of this subtask's rows, routed by key, each with the
 // watermark that it is seen at, and then the batch's trailing watermark. It leaves
 // nothing pending: all that the batch causes has been handed to Output.
 func (o *Aligned) Process(b *stream.Batch) error {
-	o.start(b)
-	for i := range b.N {
-		if w := b.WM[i]; w > o.wm {
-			if err := o.advance(w); err != nil {
-				return err
-			}
-		}
-		if err := o.record(b, i); err != nil {
-			return err
-		}
-	}
-	if err := o.flush(); err != nil {
-		return err
-	}
-	if b.Trailing > o.wm {
-		return o.advance(b.Trailing)
-	}
-	return nil
+	return o.run(b, o)
 }
 
 // record judges one row and puts it into the segment (E1, E2).

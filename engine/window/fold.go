@@ -62,6 +62,7 @@ func (s *segment) add(row uint32, c cell) {
 // segment that waits to be added, and the way from panes to result rows.
 type contents struct {
 	out     Output
+	wm      stream.Time // the operator's event time
 	fns     []function
 	width   int    // of a cell's fixed accumulators together
 	varying int    // number of functions whose accumulators vary in size
@@ -96,7 +97,7 @@ type function struct {
 
 // init lays out the accumulators of the functions in a cell.
 func (o *contents) init(fns []Function, key []stream.Field, out Output) error {
-	o.out = out
+	o.out, o.wm = out, stream.MinTime // S7
 	for _, f := range fns {
 		fn := function{Function: f, info: f.Agg.Info(), off: o.width, part: o.varying}
 		if fn.info.Width == 0 {
@@ -115,14 +116,54 @@ func (o *contents) init(fns []Function, key []stream.Field, out Output) error {
 	return nil
 }
 
+// stepper is what an operator does with the things that a batch is made of.
+type stepper interface {
+	// advance moves event time to w, which is above the current watermark, and fires what
+	// is due.
+	advance(w stream.Time) error
+	// record judges one row and gives it to its windows.
+	record(b *stream.Batch, i int) error
+	// flush adds what waits in the segment.
+	flush() error
+}
+
+// run takes a batch: each row behind the watermark that it is seen at, and then the
+// trailing watermark (T3). Nothing is pending afterwards.
+func (o *contents) run(b *stream.Batch, by stepper) error {
+	o.start(b)
+	for i := range b.N {
+		if w := b.WM[i]; w > o.wm {
+			if err := by.advance(w); err != nil {
+				return err
+			}
+		}
+		if err := by.record(b, i); err != nil {
+			return err
+		}
+	}
+	if err := by.flush(); err != nil {
+		return err
+	}
+	if b.Trailing > o.wm {
+		return by.advance(b.Trailing)
+	}
+	return nil
+}
+
 // start begins a batch.
 func (o *contents) start(b *stream.Batch) {
 	o.seg.start(b)
 	o.refused, o.counted = -1, -1
 }
 
-// close closes the functions.
-func (o *contents) close() error {
+// Watermark is the operator's event time.
+func (o *contents) Watermark() stream.Time { return o.wm }
+
+// Ledger returns the counters so far.
+func (o *contents) Ledger() Ledger { return o.ledger }
+
+// Close closes the functions.
+func (o *contents) Close() error {
 	var first error
 	for _, f := range o.fns {
 		if err := f.Agg.Close(); err != nil && first == nil {

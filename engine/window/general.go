@@ -54,7 +54,6 @@ type GeneralConfig struct {
 type General struct {
 	contents
 	cfg  GeneralConfig
-	wm   stream.Time
 	was  stream.Time // the watermark before the last advance
 	now  stream.Time
 	keys map[string]*keyState
@@ -99,7 +98,7 @@ func NewGeneral(cfg GeneralConfig, out Output) (*General, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	o := &General{cfg: cfg, wm: stream.MinTime, now: stream.MinTime, keys: map[string]*keyState{}, lists: cfg.Evictor != nil || cfg.Table != nil || len(cfg.Whole) > 0 || cfg.Join}
+	o := &General{cfg: cfg, now: stream.MinTime, keys: map[string]*keyState{}, lists: cfg.Evictor != nil || cfg.Table != nil || len(cfg.Whole) > 0 || cfg.Join}
 	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
 		return nil, err
 	}
@@ -112,12 +111,6 @@ func NewGeneral(cfg GeneralConfig, out Output) (*General, error) {
 	o.table = state.NewCells(o.width, o.varying)
 	return o, nil
 }
-
-// Watermark is the operator's event time.
-func (o *General) Watermark() stream.Time { return o.wm }
-
-// Ledger returns the counters so far.
-func (o *General) Ledger() Ledger { return o.ledger }
 
 // Panes counts (key, window) pairs with contents.
 func (o *General) Panes() int64 {
@@ -146,7 +139,7 @@ func (o *General) Each(f func(key []byte, w stream.Window)) {
 
 // Close closes the functions.
 func (o *General) Close() error {
-	err := o.close()
+	err := o.contents.Close()
 	if o.cfg.Table != nil {
 		err = errors.Join(err, o.cfg.Table.Close())
 	}
@@ -155,24 +148,7 @@ func (o *General) Close() error {
 
 // Process takes a batch, as that of Aligned does.
 func (o *General) Process(b *stream.Batch) error {
-	o.start(b)
-	for i := range b.N {
-		if w := b.WM[i]; w > o.wm {
-			if err := o.advance(w); err != nil {
-				return err
-			}
-		}
-		if err := o.record(b, i); err != nil {
-			return err
-		}
-	}
-	if err := o.flush(); err != nil {
-		return err
-	}
-	if b.Trailing > o.wm {
-		return o.advance(b.Trailing)
-	}
-	return nil
+	return o.run(b, o)
 }
 
 // Clock sets processing time and fires the timers that it has reached: between two

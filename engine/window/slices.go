@@ -40,7 +40,6 @@ type Slices struct {
 	cfg  SlicesConfig
 	grid sliceGrid
 
-	wm            stream.Time
 	ended, closed int64       // the last window that the watermark has reached, and whose state is gone
 	reach         int64       // the last slice that has entered: that of window ended
 	lag           int64       // how many windows later than it ends a window closes
@@ -87,7 +86,7 @@ func NewSlices(cfg SlicesConfig, out Output) (*Slices, error) {
 			return nil, fault.Userf("aggregate %s depends on the order of its records: its windows cannot share slices (P2)", f.Name)
 		}
 	}
-	o := &Slices{cfg: cfg, grid: grid, wm: stream.MinTime, pending: math.MaxInt64, revised: map[int64]map[uint32]uint32{}}
+	o := &Slices{cfg: cfg, grid: grid, pending: math.MaxInt64, revised: map[int64]map[uint32]uint32{}}
 	o.lag = min(int64(cfg.Lateness/cfg.Slide), 2*maxWindowNumber)
 	if cfg.Lateness%cfg.Slide > 0 {
 		o.lag++
@@ -105,20 +104,11 @@ func NewSlices(cfg SlicesConfig, out Output) (*Slices, error) {
 	return o, nil
 }
 
-// Watermark is the operator's event time.
-func (o *Slices) Watermark() stream.Time { return o.wm }
-
-// Ledger returns the counters so far.
-func (o *Slices) Ledger() Ledger { return o.ledger }
-
 // Clock does nothing: no timer of event-time windows goes by the clock.
 func (o *Slices) Clock(stream.Time) error { return nil }
 
 // Stamp does nothing: windows of this operator are in event time.
 func (o *Slices) Stamp(stream.Time) {}
-
-// Close closes the functions.
-func (o *Slices) Close() error { return o.close() }
 
 // Merges counts pairs of accumulators that were merged to make windows of slices. On
 // time that is at most two for a slice, to add it to its block from either end, and one
@@ -130,24 +120,7 @@ func (o *Slices) Slides() int64 { return o.slides }
 
 // Process takes a batch, as that of Aligned does.
 func (o *Slices) Process(b *stream.Batch) error {
-	o.start(b)
-	for i := range b.N {
-		if w := b.WM[i]; w > o.wm {
-			if err := o.advance(w); err != nil {
-				return err
-			}
-		}
-		if err := o.record(b, i); err != nil {
-			return err
-		}
-	}
-	if err := o.flush(); err != nil {
-		return err
-	}
-	if b.Trailing > o.wm {
-		return o.advance(b.Trailing)
-	}
-	return nil
+	return o.run(b, o)
 }
 
 // flush adds the rows of the segment to their slices.
