@@ -81,6 +81,18 @@ func TestEveryKindOfWindowRuns(t *testing.T) {
 	}
 }
 
+// Lists of sessions are kept apart inside, but stand where the job file has them; their
+// elements come in order of arrival, also across a merge.
+func TestListsOfSessionsStandWhereTheJobHasThem(t *testing.T) {
+	in := record("a", 9000, 1) + record("a", 1000, 2) + record("a", 5000, 3)
+	got, _, err := run(t, strings.Replace(steps("  s:\n    from: in\n    key: [k]\n    window: {session: {gap: 5s}}\n    aggregates: {all: {function: list, columns: {value: v}}, n: {function: count}}\n", "s"),
+		"out_of_orderness: 2s", "out_of_orderness: 9s", 1), map[string]string{"in.jsonl": in})
+	want := []string{`"key":{"k":"a"},"window":{"start":1000,"end":14000},"kind":"on_time","revision":0,"value":{"all":[1,2,3],"n":3}}`}
+	if v := values(got); err != nil || !slices.Equal(v, want) {
+		t.Errorf("got %v, %v", v, err)
+	}
+}
+
 const twoStages = `  clean:
     from: in
     filter: v >= 0

@@ -26,6 +26,7 @@ type stepSpec struct {
 	key     []stream.Field
 	names   []string         // of its aggregates
 	outputs [][]stream.Field // of each
+	order   []int            // where the operator has the result of each; nil: in order
 	before  *statelessSpec   // what it does to records first; nil: nothing
 	join    *joinSpec        // nil: no join
 }

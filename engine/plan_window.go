@@ -40,33 +40,42 @@ func (j *Job) windowSpec(ctx context.Context, st *stepSpec) (window.Spec, error)
 		st.names = append(st.names, a.Name)
 		st.outputs = append(st.outputs, f.Agg.Info().Outputs)
 	}
-	if !s.Assigner.Merging() {
-		return s, nil
+	if s.Assigner.Merging() {
+		var err error
+		st.order, err = listsWhole(st, &s)
+		return s, err
 	}
-	return s, listsLast(st, &s)
+	return s, nil
 }
 
-// listsLast lets functions of lists see the records themselves where windows merge, so
-// that they come in order of arrival (S48). Results then have them behind the others.
-func listsLast(st *stepSpec, s *window.Spec) error {
+// listsWhole lets functions of lists see the records themselves where windows merge, so
+// that they come in order of arrival (S48). The operator has their results behind those
+// of the others; order says where each aggregate's is, in order of the job file.
+func listsWhole(st *stepSpec, s *window.Spec) (order []int, err error) {
 	var fns []window.Function
-	var names, lists []string
-	var outputs, listOutputs [][]stream.Field
+	var lists []int // aggregates that are lists
+	order = make([]int, len(s.Functions))
 	for i, f := range s.Functions {
 		whole, ok := agg.Whole(st.Aggregates[i].Function)
 		if !ok {
-			fns, names, outputs = append(fns, f), append(names, f.Name), append(outputs, st.outputs[i])
+			order[i] = len(fns)
+			fns = append(fns, f)
 			continue
 		}
 		s.Whole = append(s.Whole, window.WholeFunction{Name: f.Name, Fn: whole, Cols: f.Cols})
-		lists, listOutputs = append(lists, f.Name), append(listOutputs, st.outputs[i])
+		lists = append(lists, i)
 		if err := f.Agg.Close(); err != nil {
-			return err
+			return nil, err
 		}
 	}
+	for n, i := range lists {
+		order[i] = len(fns) + n
+	}
 	s.Functions = fns
-	st.names, st.outputs = append(names, lists...), append(outputs, listOutputs...)
-	return nil
+	if len(lists) == 0 {
+		return nil, nil
+	}
+	return order, nil
 }
 
 // shape sets assigner, trigger and evictor.

@@ -34,6 +34,7 @@ type keyedTask struct {
 	line    *result.Encoder // for these: what a late or failed output shows as the record
 	clocked bool            // something of the step goes by the clock
 
+	values        []stream.Columns // results in the order of the job file, where the operator's differs
 	rows, updates int64
 	// overflow sends output that has become much; set for the batch in work.
 	overflow func([]portSink) error
@@ -161,9 +162,16 @@ func hold(b *stream.Batch) {
 
 // Rows writes result rows (window.Output).
 func (t *keyedTask) Rows(r *result.Rows) error {
-	if t.step.pairs() {
-		two := *r
+	switch two := *r; {
+	case t.step.pairs():
 		two.Values = t.step.join.split(&r.Values[0])
+		r = &two
+	case t.step.order != nil:
+		t.values = t.values[:0]
+		for _, at := range t.step.order {
+			t.values = append(t.values, r.Values[at])
+		}
+		two.Values = t.values
 		r = &two
 	}
 	return t.write(r)
