@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tidemark/engine"
 	"tidemark/engine/job"
+	"tidemark/engine/window"
 )
 
 func newValidateCommand() *cobra.Command {
@@ -109,30 +111,26 @@ func planOf(s *job.Step) plan {
 	if overlap > 1 {
 		callbacks = fmt.Sprintf("the trigger is called %s for each record, once for each window that holds it", count(overlap, "time"))
 	}
-	switch {
-	case w == nil && s.Join == nil:
+	if w == nil && s.Join == nil {
 		p.Contents, p.Trigger = "none", "none"
 		p.Why, p.Cost = "each record is dealt with by itself", "no state"
-	case w == nil:
+		return p
+	}
+	if w == nil {
 		p.Contents, p.Trigger = "elements", "none"
 		p.Why, p.Cost = "a record is paired when it comes with those of the other side that are there", "each record, until none can come that it would pair with"
-	case s.Join != nil:
-		p.Contents = "elements"
-		p.Why, p.Cost = "a firing needs all records of both sides", fmt.Sprintf("each record in %s; %s", count(overlap, "window"), callbacks)
-	case s.Evictor != nil:
-		p.Contents = "elements"
-		p.Why, p.Cost = "an evictor looks at single records", fmt.Sprintf("each record in %s; %s", count(overlap, "window"), callbacks)
-	case w.Kind == job.Tumbling && w.Time == job.EventTime && (s.Trigger == nil || s.Trigger.Kind == job.TriggerEventTime):
-		p.Contents = "pane"
-		p.Why = "tumbling windows do not overlap, so there is nothing to share between them; results are due at the window's end, and again for each late record that is allowed"
-		p.Cost = "one accumulator for each key and open window; a record touches one"
-	case s.Shares():
-		p.Contents = "slice"
-		p.Why = "windows overlap and the functions do not mind the order of records, so windows share slices"
+		return p
+	}
+	c := engine.PlanOf(s)
+	p.Contents, p.Why = string(c.Contents), c.Reason
+	switch {
+	case c.Contents == window.Elements:
+		p.Cost = fmt.Sprintf("each record in %s; %s", count(overlap, "window"), callbacks)
+	case c.Contents == window.SliceRun:
 		p.Cost = "one accumulator for each key and slice; a record touches one"
+	case c.Bulk:
+		p.Cost = "one accumulator for each key and open window; a record touches one"
 	default:
-		p.Contents = "pane"
-		p.Why = "the trigger decides for each key and window"
 		p.Cost = fmt.Sprintf("one accumulator for each key and open window; a record touches %d; %s", overlap, callbacks)
 	}
 	return p

@@ -34,15 +34,15 @@ func Plan(s Spec) Choice {
 	case s.Evictor != nil:
 		return Choice{Contents: Elements, Reason: "an evictor looks at single records"}
 	case s.Join:
-		return Choice{Contents: Elements, Reason: "a join pairs the records of its inputs"}
+		return Choice{Contents: Elements, Reason: "a firing needs all records of both sides"}
 	case len(s.Whole) > 0 || s.Table != nil:
-		return Choice{Contents: Elements, Reason: "a function needs all records of a window"}
+		return Choice{Contents: Elements, Reason: "a function needs all records of a window, in order of arrival"}
 	case aligned && !g.clock && g.slide == g.size && trigger.IsEventTime(s.Trigger):
-		return Choice{Contents: Panes, Bulk: true, Reason: "windows that do not overlap fire together at their ends"}
+		return Choice{Contents: Panes, Bulk: true, Reason: "tumbling windows do not overlap, so there is nothing to share between them; they fire together at their ends, and again for each late record that is allowed"}
 	case aligned && !g.clock && s.endsDecide() && s.shareable():
-		return Choice{Contents: SliceRun, Bulk: true, Reason: "windows overlap, and functions do not mind the order: they share slices"}
+		return Choice{Contents: SliceRun, Bulk: true, Reason: "windows overlap and the functions do not mind the order of records, so windows share slices"}
 	}
-	return Choice{Contents: Panes, Reason: "the trigger decides for each pane"}
+	return Choice{Contents: Panes, Reason: "the trigger decides for each key and window"}
 }
 
 // endsDecide reports whether only the ends of windows make them fire; a purge then

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"tidemark/engine/agg"
+	"tidemark/engine/job"
+	"tidemark/engine/stream"
+	"tidemark/engine/udf"
+	"tidemark/engine/window"
+)
+
+// PlanOf says how a windowed step is going to be run: it asks the planner that the run
+// asks, so that what validate shows is what happens. The step was checked.
+func PlanOf(st *job.Step) window.Choice {
+	spec := &stepSpec{Step: st}
+	var name func(t *job.Trigger)
+	name = func(t *job.Trigger) { // the fields that a shape reads; their kinds do not matter
+		if t != nil {
+			spec.fields = append(spec.fields, stream.Field{Name: t.Field})
+			name(t.Inner)
+		}
+	}
+	name(st.Trigger)
+	spec.fields = append(spec.fields, stream.Field{Name: st.Window.GapField})
+	if st.Evictor != nil {
+		spec.fields = append(spec.fields, stream.Field{Name: st.Evictor.Field})
+	}
+	s := window.Spec{}
+	s.Lateness = ms(st.AllowedLateness)
+	if err := (&Job{}).shape(spec, &s); err != nil {
+		panic("BUG: the job was checked: " + err.Error())
+	}
+	s.Join = st.Join != nil
+	for i := range st.Aggregates {
+		a := &st.Aggregates[i]
+		if _, whole := agg.Whole(a.Function); whole && s.Assigner.Merging() {
+			s.Whole = append(s.Whole, window.WholeFunction{})
+			continue
+		}
+		s.Functions = append(s.Functions, window.Function{Agg: declared{info: udf.Info{OrderInsensitive: a.AnyOrder}}})
+	}
+	return window.Plan(s)
+}
+
+// declared is an aggregate of which only the description is known.
+type declared struct {
+	udf.Aggregate
+	info udf.Info
+}
+
+func (d declared) Info() udf.Info { return d.info }
