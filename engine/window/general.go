@@ -63,11 +63,14 @@ type General struct {
 	live   [2]int // timers that are set; the queues hold deleted ones too
 	table  *state.Cells
 	lists  bool
-	seq    uint64
+	// lazy: sessions with the event-time trigger have one timer, at some time that is not
+	// behind the next thing to do; when it comes too early it moves on (M2). Nobody can
+	// tell, since a timer that is not the window's end means nothing to that trigger.
+	lazy bool
+	seq  uint64
 
 	context  trigger.Context // scratch
 	windows  []stream.Window
-	spans    []stream.Window
 	accepted []*pane
 }
 
@@ -99,6 +102,7 @@ func NewGeneral(cfg GeneralConfig, out Output) (*General, error) {
 		return nil, err
 	}
 	o := &General{cfg: cfg, now: stream.MinTime, keys: map[string]*keyState{}, lists: cfg.Evictor != nil || cfg.Table != nil || len(cfg.Whole) > 0 || cfg.Join}
+	o.lazy = cfg.Assigner.Merging() && cfg.Assigner.EventTime() && trigger.IsEventTime(cfg.Trigger)
 	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
 		return nil, err
 	}
@@ -202,11 +206,18 @@ func (o *General) timer(p *pane, d trigger.Domain, t stream.Time) error {
 	if p.gone {
 		return nil
 	}
+	if o.lazy && t < p.window.MaxTimestamp() { // the session has grown since (M2)
+		p.SetTimer(d, p.window.MaxTimestamp())
+		return nil
+	}
 	if err := o.carryOut(p, o.cfg.Trigger.Timer(p.context(), d, t)); err != nil {
 		return err
 	}
-	if cd, ct := p.cleanup(); d == cd && t == ct {
+	switch cd, ct := p.cleanup(); {
+	case d == cd && t == ct:
 		o.clean(p)
+	case o.lazy && ct != stream.MaxTime:
+		p.SetTimer(cd, ct)
 	}
 	o.forget(p)
 	return nil
@@ -258,8 +269,8 @@ func (o *General) forget(p *pane) {
 	if !p.gone && !p.empty() {
 		return
 	}
-	if k.panes[p.window] == p {
-		delete(k.panes, p.window)
+	if k.panes[p.id] == p {
+		delete(k.panes, p.id)
 	}
 	o.forgetKey(k)
 }
@@ -357,7 +368,7 @@ func (o *General) late(w stream.Window) bool {
 }
 
 func (o *General) newPane(k *keyState, w stream.Window) *pane {
-	return &pane{op: o, owner: k, window: w, slot: -1, state: make([]int64, o.cfg.Trigger.Words())}
+	return &pane{op: o, owner: k, window: w, id: w, slot: -1, state: make([]int64, o.cfg.Trigger.Words())}
 }
 
 // take adds the record to its panes, and then lets the trigger see it, pane by pane.
@@ -393,7 +404,10 @@ func (o *General) take(b *stream.Batch, i int, k *keyState) error {
 	lateAccepted := false
 	for _, p := range o.accepted {
 		lateAccepted = lateAccepted || o.cfg.Assigner.EventTime() && p.window.MaxTimestamp() <= o.wm
-		v := o.cfg.Trigger.Element(p.context(), e)
+		v := trigger.Continue
+		if m := p.window.MaxTimestamp(); !o.lazy || m <= o.wm || !p.awakeBy(m) {
+			v = o.cfg.Trigger.Element(p.context(), e)
+		}
 		if v != trigger.Continue {
 			if err := o.flush(); err != nil {
 				return err
@@ -405,7 +419,7 @@ func (o *General) take(b *stream.Batch, i int, k *keyState) error {
 				return err
 			}
 		}
-		if d, t := p.cleanup(); t != stream.MaxTime { // S44
+		if d, t := p.cleanup(); t != stream.MaxTime && !(o.lazy && p.awakeBy(t)) { // S44
 			p.SetTimer(d, t)
 		}
 	}

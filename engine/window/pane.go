@@ -12,7 +12,7 @@ import (
 type keyState struct {
 	key   []byte
 	hash  uint64
-	panes map[stream.Window]*pane
+	panes map[stream.Window]*pane // by id
 	// sessions are the windows in flight of a merging assigner, by start; none touch.
 	sessions []*pane
 	// cohorts account for records that several windows hold (overlapping windows only).
@@ -37,6 +37,7 @@ type pane struct {
 	op     *General
 	owner  *keyState
 	window stream.Window
+	id     stream.Window // under which the key knows it: the window that it began as
 
 	slot     int // cell of the accumulators, -1: none
 	elements *elements
@@ -65,6 +66,11 @@ func (p *pane) drop() {
 		p.op.live[d] -= len(p.timers[d])
 		p.timers[d] = nil
 	}
+}
+
+// awakeBy reports whether an event timer of the pane is due by t.
+func (p *pane) awakeBy(t stream.Time) bool {
+	return slices.ContainsFunc(p.timers[trigger.EventTime], func(x stream.Time) bool { return x <= t })
 }
 
 // filled reports whether the pane has contents (S70).

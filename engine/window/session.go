@@ -29,6 +29,9 @@ func (o *General) merge(k *keyState, w stream.Window, b *stream.Batch, i int) (*
 		k.sessions = slices.Insert(k.sessions, lo, p)
 		return p, nil
 	}
+	if o.lazy && len(touched) == 1 {
+		return touched[0], touched[0].grow(result)
+	}
 	if err := o.flush(); err != nil { // what waits for the old panes
 		return nil, err
 	}
@@ -62,29 +65,40 @@ func (o *General) merge(k *keyState, w stream.Window, b *stream.Batch, i int) (*
 		d, t := q.cleanup()
 		q.DeleteTimer(d, t)
 		q.drop()
-		delete(k.panes, q.window)
+		delete(k.panes, q.id)
 	}
-	k.panes[result] = p
+	k.panes[p.id] = p
 	k.sessions = slices.Replace(k.sessions, lo, hi, p)
 	return p, nil
 }
 
+// grow makes a session larger in place, where nothing else merges and the trigger has no
+// state that would have to move: the same as a merge with a new pane, for less.
+func (p *pane) grow(w stream.Window) error {
+	if p.slot >= 0 && p.op.table.Fired[p.slot] > 0 {
+		p.replaces = append(p.replaces, p.window)
+	}
+	p.window, p.ended = w, false
+	return nil
+}
+
 // touching is Touching among the sessions in flight of a key.
 func (o *General) touching(k *keyState, w stream.Window) (lo, hi int, cover stream.Window) {
-	o.spans = o.spans[:0]
-	for _, p := range k.sessions {
-		o.spans = append(o.spans, p.window)
-	}
-	return Touching(o.spans, w)
+	return touching(len(k.sessions), func(i int) stream.Window { return k.sessions[i].window }, w)
 }
 
 // Touching returns which of the windows, sorted by start and apart from each other, w
 // overlaps or touches, and the window that covers them and w (S45).
 func Touching(sorted []stream.Window, w stream.Window) (lo, hi int, cover stream.Window) {
-	lo = sort.Search(len(sorted), func(i int) bool { return sorted[i].End >= w.Start })
+	return touching(len(sorted), func(i int) stream.Window { return sorted[i] }, w)
+}
+
+func touching(n int, at func(int) stream.Window, w stream.Window) (lo, hi int, cover stream.Window) {
+	lo = sort.Search(n, func(i int) bool { return at(i).End >= w.Start })
 	cover = w
-	for hi = lo; hi < len(sorted) && sorted[hi].Start <= w.End; hi++ {
-		cover.Start, cover.End = min(cover.Start, sorted[hi].Start), max(cover.End, sorted[hi].End)
+	for hi = lo; hi < n && at(hi).Start <= w.End; hi++ {
+		s := at(hi)
+		cover.Start, cover.End = min(cover.Start, s.Start), max(cover.End, s.End)
 	}
 	return lo, hi, cover
 }

@@ -225,7 +225,7 @@ func (o *General) readKey(r *state.Reader) {
 	}
 	for range r.Len() {
 		p := o.newPane(k, readWindow(r))
-		k.panes[p.window] = p
+		k.panes[p.id] = p
 		if r.Bool() {
 			k.sessions = append(k.sessions, p) // panes are written by start
 		}
