@@ -178,3 +178,74 @@ func TestARecordAfterAPauseIsNotLateBecauseOfThoseBehindIt(t *testing.T) {
 		}
 	}
 }
+
+// later is a file system in which something happens when its patterns are looked at,
+// once a time has come.
+type later struct {
+	env.FS
+	clock env.Clock
+	at    time.Time
+	do    func()
+}
+
+func (l *later) Glob(pattern string) ([]string, error) {
+	if l.do != nil && !l.clock.Now().Before(l.at) {
+		l.do()
+		l.do = nil
+	}
+	return l.FS.Glob(pattern)
+}
+
+// A followed file that was deleted long ago holds time back no more. It does not end
+// time either, and a file of its name that comes later is read.
+func TestAFollowedFileThatIsGone(t *testing.T) {
+	for _, row := range []struct {
+		name, idle string
+		others     bool // a second split, which is idle
+	}{
+		{"the only one", "2s", false},
+		{"beside one that is idle", "2s", true},
+		{"no split is ever idle", "off", false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "in-0.jsonl", record("a", t0+1000, 1), record("a", t0+11000, 1))
+			if row.others {
+				write(t, dir, "in-1.jsonl")
+			}
+			start := time.Date(2024, 1, 1, 0, 0, 30, 0, time.UTC)
+			clock := sim.NewClock(start)
+			machine := env.Real()
+			machine.Clock = clock
+			g, err := job.Load([]byte(strings.Replace(followJob, "idle_timeout: 2s", "idle_timeout: "+row.idle, 1)), job.LoadOptions{Name: "job.yaml", Dir: dir, Resolver: builtins{}, Files: machine.FS})
+			if err != nil {
+				t.Fatal(err)
+			}
+			machine.FS = &later{machine.FS, clock, start.Add(3 * time.Minute), func() {
+				write(t, dir, "in-0.jsonl", record("a", t0+15000, 1), record("a", t0+25000, 1))
+			}}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			out := &following{want: 2, stop: cancel, then: []func(){func() {
+				if err := os.Remove(filepath.Join(dir, "in-0.jsonl")); err != nil {
+					t.Error(err)
+				}
+			}}}
+			j, err := engine.New(ctx, g, engine.Options{Env: machine, Stdout: out})
+			if err != nil {
+				t.Fatal(err)
+			}
+			report, err := j.Run(ctx)
+			if !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			rows := strings.Split(strings.TrimSpace(out.out.String()), "\n")
+			if len(rows) != 2 || !strings.Contains(rows[1], `"start":1704067210000`) || !strings.Contains(rows[1], `"value":{"n":2}`) {
+				t.Errorf("got\n%s", strings.Join(rows, "\n"))
+			}
+			if l := report.Steps[0].Inputs[0]; l.Late != 0 {
+				t.Errorf("ledger %+v", l)
+			}
+		})
+	}
+}
