@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"tidemark/engine"
+	"tidemark/engine/harness"
+	"tidemark/engine/job"
 )
 
 // joins makes a job over the sources l and r, whose records have k and v and are at most
@@ -332,4 +334,62 @@ func TestALargeProductLeavesInPieces(t *testing.T) {
     key: [k]
     window: {tumbling: 10s}
 `), files, func(t *testing.T, rows []string, _ engine.Report) { equalRows(t, rows, want) })
+}
+
+// By arrival the sides of an interval join are held together by their minimum, and a side
+// is told by the input that a record came in at. A restore changes nothing.
+func TestJoinsByArrivalAndRestored(t *testing.T) {
+	yaml := strings.Replace(joins(`  s: {from: {join: {left: l, right: r, kind: interval, left_fields: [v], right_fields: [v], between: {lower: -5s, upper: 5s}}}, key: [k]}
+  pairs: {from: {join: {left: l, right: r, left_fields: [v], right_fields: [v]}}, key: [k], window: {tumbling: 10s, allowed_lateness: 5s}}
+  lists: {from: {join: {left: l, right: r, kind: cogroup, left_fields: [v], right_fields: [v]}}, key: [k], window: {tumbling: 10s}}
+`), "sinks:\n", "sinks:\n  b: {from: pairs, stdout: {}}\n  c: {from: lists, stdout: {}}\n", 1)
+	// The right side is behind: at 999, at 9,998, and at 10,000, where the first window is over.
+	tests, err := harness.ReadJobTests([]byte(`
+version: 1
+job: t
+tests:
+  - name: joins
+    steps:
+      - {source: l, records: [{k: a, v: 1, ts: 1000}, {k: a, v: 2, ts: 12000}]}
+      - checkpoint_restore: true
+      - source: r
+        records: [{k: a, v: 10, ts: 3000}]
+        expect: {rows: [{step: s, time: 3000, value: {left: {v: 1}, right: {v: 10}}}]}
+      - checkpoint_restore: true
+      - source: r
+        records: [{k: b, v: 20, ts: 11999}]
+        expect: {}
+      - source: l
+        records: [{k: b, v: 3, ts: 13000}]
+        expect: {rows: [{step: s, time: 13000, value: {left: {v: 3}, right: {v: 20}}}]}
+      - checkpoint_restore: true
+      - source: r
+        records: [{k: a, v: 11, ts: 12001}]
+        expect:
+          rows:
+            - {step: s, time: 12001, value: {left: {v: 2}, right: {v: 11}}}
+            - {step: pairs, revision: 0, value: {left: {v: 1}, right: {v: 10}}}
+            - {step: lists, value: {left: [{v: 1}], right: [{v: 10}]}}
+      - source: r
+        records: [{k: a, v: 12, ts: 4000}]
+        expect:
+          rows:
+            - {step: pairs, revision: 1, rows: 2, value: {left: {v: 1}, right: {v: 10}}}
+            - {step: pairs, revision: 1, ordinal: 1, value: {left: {v: 1}, right: {v: 12}}}
+          late:
+            - {step: s, source: r, window: null, late_by_ms: 6000}
+            - {step: lists, source: r, window: {start: 0, end: 10000}, late_by_ms: 1}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []int{1, 2, 4} {
+		g, err := job.Load([]byte(yaml), job.LoadOptions{Name: "job.yaml", Dir: t.TempDir(), Resolver: builtins{}, Set: []string{fmt.Sprint("parallelism=", p)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff, err := tests.Tests[0].Run(t.Context(), g, nil); err != nil || diff != "" {
+			t.Errorf("parallelism %d: %v\n%s", p, err, diff)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -219,5 +220,32 @@ func TestMailIsAnsweredBetweenBatchesAndAfterTheEnd(t *testing.T) {
 	in.Post(func() { answered++ })
 	if answered != 3 {
 		t.Errorf("%d of 3 messages answered", answered)
+	}
+}
+
+// Two inputs may be of one source and have columns of their own: rows of both never meet
+// in one batch, and each batch tells its input.
+func TestABatchHasTheRowsOfOneInput(t *testing.T) {
+	pool := &Pool{}
+	in := NewInbox(Config{Inputs: []int{0, 1}, Separate: true, Depth: 4, Rows: 10, Ordered: true, Pool: pool})
+	for sender, ids := range [][]int64{{1, 3}, {2, 4}} { // by watermark they take turns
+		b := newBatch()
+		for _, id := range ids {
+			addRow(b, "k", id, stream.Time(id), 0)
+		}
+		b.Trailing, b.Next = stream.MaxTime, stream.LastSplit
+		if err := in.Send(t.Context(), sender, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for b := in.Poll(); b != nil; b = in.Poll() {
+		for i := range b.N {
+			got = append(got, fmt.Sprintf("%d of input %d, %d a batch", b.Pos[i], b.Input, b.N))
+		}
+	}
+	want := []string{"1 of input 0, 1 a batch", "2 of input 1, 1 a batch", "3 of input 0, 1 a batch", "4 of input 1, 1 a batch"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v", got)
 	}
 }

@@ -4,6 +4,8 @@
 //	interval.go  the interval join: records that are close in time (S110–S114)
 //	buffer.go    what one key keeps of one side, by time; when it goes
 //	store.go     the records of a side, as columns
+//	product.go   the window join: every pair of a firing (S117)
+//	list.go      the coGroup: the records of one side (S116)
 //	call.go      pairs to rows: one call for many pairs, and who is to blame
 //	identity.go  the built-in pair function
 //	snapshot.go  the state as bytes

@@ -134,3 +134,37 @@ func TestAListIsWrittenAsItStands(t *testing.T) {
 		t.Errorf("got %s, want null", got)
 	}
 }
+
+func TestARowOfSeveralSaysWhichItIs(t *testing.T) {
+	r := rows("a", 1, stream.Window{Start: 0, End: 10}, Update, 1)
+	r.Ordinal, r.Of = []uint64{2}, []uint64{5}
+	sum := sha256.Sum256([]byte("job\nstep\n{\"k\":\"a\",\"n\":1}\n0\n10\n2"))
+	got := encode(r, Millis)
+	if !strings.Contains(got, `"revision":1,"ordinal":2,"rows":5,"value"`) || got[7:39] != hex.EncodeToString(sum[:16]) {
+		t.Error(got)
+	}
+	r.Ordinal[0] = 0
+	if got := encode(r, Millis); !strings.Contains(got, `"revision":1,"rows":5,"value"`) {
+		t.Error(got)
+	}
+	r.Of[0] = 1
+	if got := encode(r, Millis); got != encode(rows("a", 1, stream.Window{Start: 0, End: 10}, Update, 1), Millis) {
+		t.Error(got)
+	}
+}
+
+func TestAPairIsNamedByItsRecords(t *testing.T) {
+	left, right := []stream.Field{{Name: "v", Kind: stream.Int64}}, []stream.Field(nil)
+	r := new(Rows)
+	r.Reset(nil, [][]stream.Field{left, right})
+	r.N, r.Window, r.Kind, r.Revision = 1, []stream.Window{stream.Global}, []Kind{NoKind}, []uint32{0}
+	r.SinceLast, r.Replaces = []bool{false}, [][]stream.Window{nil}
+	r.Values[0].Cols[0].AppendInt(7)
+	r.Pairs = &Pairs{Time: []stream.Time{1000}, Left: []Place{{Split: 0, Pos: 3}}, Right: []Place{{Split: 1, Pos: 4}}}
+	split := func(id stream.SplitID) string { return []string{"l.jsonl", "r.jsonl"}[id] }
+	sum := sha256.Sum256([]byte("job\nstep\nnull\nl.jsonl\n3\nr.jsonl\n4\n0"))
+	want := `{"id":"` + hex.EncodeToString(sum[:16]) + `","step":"step","key":null,"window":null,"revision":0,"time":1000,"value":{"left":{"v":7},"right":{}}}` + "\n"
+	if got := string(NewPairEncoder("job", "step", nil, left, right, split, Millis).Append(nil, r, 0)); got != want {
+		t.Errorf("got  %swant %s", got, want)
+	}
+}
