@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tidemark/internal/wasmtest"
 )
 
 func TestTheTestsOfExamplesPass(t *testing.T) {
@@ -139,6 +141,54 @@ func TestTestsOfAJob(t *testing.T) {
 		out, stderr, code := tidemark(t, dir, "", "test", "job.test.yaml")
 		if code != c.code || !strings.Contains(out+stderr, c.says) {
 			t.Errorf("%s: exit code %d\n%s%s", c.what, code, out, stderr)
+		}
+	}
+}
+
+// A plug-in is taken down and put up again by a restore, and what it refuses goes where it
+// goes in a run.
+func TestTestsOfAJobWithAPlugin(t *testing.T) {
+	job := strings.NewReplacer("v: float64", "v: int64", "{n: {function: count}}", "{n: {plugin: p, columns: {value: v}}}").Replace(countJob) + "plugins: {p: {file: p.wasm}}\n"
+	dir := workspace(t, map[string]string{"p.wasm": string(wasmtest.Guest(t, "sum")), "job.yaml": job, "job.test.yaml": `
+version: 1
+job: job.yaml
+set: [steps.s.on_error=dead_letter]
+tests:
+  - name: sums over a restore
+    steps:
+      - records: [{k: a, v: 2, ts: 1}, {k: a, v: 3, ts: 2}]
+      - checkpoint_restore: true
+      - records: [{k: a, v: 5, ts: 3}]
+      - end_of_input: true
+        expect: {rows: [{key: {k: a}, value: {n: {sum: 10, count: 3}}}]}
+  - name: a record that traps goes aside, and the others count
+    steps:
+      - records: [{k: a, v: 2, ts: 1}, {k: a, v: -1, ts: 2}, {k: a, v: 3, ts: 3}]
+        expect: {failed: [{line: 2, record: {v: -1}}]}
+      - end_of_input: true
+        expect: {rows: [{value: {n: {sum: 5, count: 2}}}]}
+`, "fails.test.yaml": `
+version: 1
+job: job.yaml
+set: [steps.s.on_error=fail]
+tests:
+  - name: the job ends with what the plug-in says
+    steps:
+      - {records: [{k: a, v: -2, ts: 1}], expect: {error: negative value}}
+  - name: nobody expects that
+    steps:
+      - {records: [{k: a, v: -2, ts: 1}]}
+  - name: the job does not fail
+    steps:
+      - {records: [{k: a, v: 2, ts: 1}], expect: {error: negative value}}
+`})
+	if out, stderr, code := tidemark(t, dir, "", "test", "job.test.yaml"); code != 0 {
+		t.Errorf("exit code %d\n%s%s", code, out, stderr)
+	}
+	out, stderr, code := tidemark(t, dir, "", "test", "fails.test.yaml")
+	for _, part := range []string{"fails.test.yaml: nobody expects that\n", "the job failed: step s: record records:1 in window", "error: want \"negative value\", but the job goes on", "\n1 passed, 2 failed\n"} {
+		if code != 1 || !strings.Contains(out, part) {
+			t.Errorf("exit code %d, %q is missing\n%s%s", code, part, out, stderr)
 		}
 	}
 }
