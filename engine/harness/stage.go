@@ -138,7 +138,13 @@ func (t *task) open(interval bool) (err error) {
 	if err != nil {
 		return err
 	}
-	if t.stage.variant.General {
+	if t.stage.variant.Operator == Sliced {
+		if op, ok, err := window.NewSliced(s, t); ok {
+			t.op = op
+			return err
+		}
+	}
+	if t.stage.variant.Operator == General {
 		t.op, err = window.NewGeneral(s.GeneralConfig, t)
 	} else {
 		t.op, err = window.New(s, t)

@@ -39,10 +39,20 @@ func Plan(s Spec) Choice {
 		return Choice{Contents: Elements, Reason: "a function needs all records of a window, in order of arrival"}
 	case aligned && !g.clock && g.slide == g.size && trigger.IsEventTime(s.Trigger):
 		return Choice{Contents: Panes, Bulk: true, Reason: "tumbling windows do not overlap, so there is nothing to share between them; they fire together at their ends, and again for each late record that is allowed"}
-	case aligned && !g.clock && s.endsDecide() && s.shareable():
+	case s.sliceable() && g.slide >= minSlicedSlide:
 		return Choice{Contents: SliceRun, Bulk: true, Reason: "windows overlap and the functions do not mind the order of records, so windows share slices"}
 	}
 	return Choice{Contents: Panes, Reason: "the trigger decides for each key and window"}
+}
+
+// minSlicedSlide in ms is from where on the numbers of slices fit into their range for
+// every time there is. Who slides by less does not have so many windows that it matters.
+const minSlicedSlide = 8
+
+// sliceable reports whether windows may share slices, whatever their slide.
+func (s *Spec) sliceable() bool {
+	g, aligned := s.Assigner.(*grid)
+	return aligned && !g.clock && s.Evictor == nil && !s.Join && len(s.Whole) == 0 && s.Table == nil && s.endsDecide() && s.shareable()
 }
 
 // endsDecide reports whether only the ends of windows make them fire; a purge then
@@ -68,13 +78,24 @@ func New(s Spec, out Output) (Operator, error) {
 	}
 	switch c := Plan(s); {
 	case c.Contents == SliceRun:
-		g := s.Assigner.(*grid)
-		return NewSlices(SlicesConfig{Size: g.size, Slide: g.slide, Offset: g.offset, Lateness: s.Lateness, Key: s.Key, DropNullKey: s.DropNullKey,
-			Functions: s.Functions, Groups: s.Groups}, out)
+		o, _, err := NewSliced(s, out)
+		return o, err
 	case c.Bulk:
 		g := s.Assigner.(*grid)
 		return NewAligned(Config{Size: g.size, Offset: g.offset, Lateness: s.Lateness, Key: s.Key, DropNullKey: s.DropNullKey,
 			Functions: s.Functions, Groups: s.Groups}, out)
 	}
 	return NewGeneral(s.GeneralConfig, out)
+}
+
+// NewSliced makes an operator with slices wherever the rules allow them; ok is false
+// where they do not. Tests run slides on it for which the plan does without.
+func NewSliced(s Spec, out Output) (o Operator, ok bool, err error) {
+	if !s.sliceable() {
+		return nil, false, nil
+	}
+	g := s.Assigner.(*grid)
+	o, err = NewSlices(SlicesConfig{Size: g.size, Slide: g.slide, Offset: g.offset, Lateness: s.Lateness, Key: s.Key, DropNullKey: s.DropNullKey,
+		Functions: s.Functions, Groups: s.Groups}, out)
+	return o, true, err
 }
