@@ -393,3 +393,45 @@ tests:
 		}
 	}
 }
+
+// Rows of joins are a function of the data alone too (T6), over a graph in which one
+// source is read by several ways, with the smallest queues.
+func TestJoinsDoNotDependOnBatchesOrTasks(t *testing.T) {
+	files := map[string]string{}
+	for n, name := range []string{"l-0", "l-1", "r-0", "r-1"} {
+		var in strings.Builder
+		for i := range 150 {
+			in.WriteString(record(fmt.Sprint("k", (i*31+n)%5), i*100+(i*7919+n*13)%4000, i))
+		}
+		files[name+".jsonl"] = in.String()
+	}
+	near := `  counts: {from: l, key: [k], window: {tumbling: 2s, allowed_lateness: 1s}, aggregates: {n: {function: count}}}
+  near: {from: {join: {left: counts, right: l, kind: interval, between: {lower: -1s, upper: 1s}}}, key: [k]}
+`
+	pairs := near + `  pairs: {from: {join: {left: near, right: r, left_fields: [right.v], right_fields: [v]}}, key: [k], window: {session: 300ms, allowed_lateness: 1s}}
+`
+	lists := pairs + `  lists: {from: pairs, key: [k], window: {tumbling: 1s, allowed_lateness: 10s}, aggregates: {n: {function: count}, l: {function: list, columns: {value: left.right.v}}}}
+`
+	for _, c := range []struct{ step, text string }{{"pairs", pairs}, {"lists", lists}} {
+		yaml := strings.Replace(joins(c.text), "from: s,", "from: "+c.step+",", 1)
+		var want []string
+		for _, rows := range []int{1000, 1, 7} {
+			for _, p := range []int{1, 2, 4} {
+				got, _, err := run(t, yaml, files, fmt.Sprint("settings.batch.rows=", rows), fmt.Sprint("parallelism=", p), "settings.queue=1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				slices.Sort(got)
+				if want == nil {
+					want = got
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%s, batches of %d, parallelism %d: %d rows differ from the first run's %d", c.step, rows, p, len(got), len(want))
+				}
+			}
+		}
+		if n := len(strings.Join(want, "")); n < 10000 { // few rows of lists, but long ones
+			t.Errorf("only %d bytes of %s: the test shows little", n, c.step)
+		}
+	}
+}
