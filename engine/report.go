@@ -193,27 +193,38 @@ func (m *merger) done() Report {
 	return m.out
 }
 
+// PassedTo is how many records were passed on to what a ledger accounts for: those of
+// its sources, and the rows of the steps that it reads.
+func (r *Report) PassedTo(l *Ledger) int64 {
+	n := int64(0)
+	for _, from := range strings.Split(l.Source, sourceSep) {
+		for _, s := range r.Sources {
+			if s.ID == from {
+				n += s.Passed
+			}
+		}
+		for _, s := range r.Steps {
+			if s.ID == from {
+				n += s.Rows
+			}
+		}
+	}
+	return n
+}
+
 // Balance returns what does not add up, in words; none means that every record is
 // accounted for. Between two batches of a running job records are on their way, so it
 // is a check for a job that has ended.
 func (r *Report) Balance() []string {
 	var out []string
-	passed := map[string]int64{}
 	for _, s := range r.Sources {
-		passed[s.ID] = s.Passed
 		if s.Read != s.Bad+s.Quarantined+s.Passed {
 			out = append(out, fmt.Sprintf("source %s: read %d is not bad %d + quarantined %d + passed on %d", s.ID, s.Read, s.Bad, s.Quarantined, s.Passed))
 		}
 	}
 	for _, s := range r.Steps {
-		passed[s.ID] = s.Rows
-	}
-	for _, s := range r.Steps {
 		for _, l := range s.Inputs {
-			p := int64(0)
-			for _, from := range strings.Split(l.Source, sourceSep) {
-				p += passed[from]
-			}
+			p := r.PassedTo(&l)
 			if p != l.Filtered+l.Failed+l.Late+l.NoWindow+l.Counted {
 				out = append(out, fmt.Sprintf("step %s: passed on %d is not filtered %d + failed %d + late %d + no_window %d + counted %d", s.ID, p, l.Filtered, l.Failed, l.Late, l.NoWindow, l.Counted))
 			}

@@ -18,21 +18,21 @@ func writeLedger(w io.Writer, r *engine.Report, finished bool) {
 	sources.write(w, "")
 	fmt.Fprintln(w)
 
-	passed := map[string]int64{}
-	for _, s := range r.Sources {
-		passed[s.ID] = s.Passed
-	}
 	steps := newTable("step", "from", ">passed on", "=", ">filtered", "+", ">failed", "+", ">late", "+", ">no window", "+", ">counted")
 	counted := newTable("step", "from", ">counted", "=", ">open", "+", ">fired", "+", ">unfired", "|", ">behind", ">late accepted", ">results", ">updates")
 	var underWay []string
 	for _, s := range r.Steps {
 		for _, l := range s.Inputs {
-			steps.add(s.ID, l.Source, thousands(passed[l.Source]), "=", thousands(l.Filtered), "+", thousands(l.Failed), "+", thousands(l.Late),
+			passed, from := r.PassedTo(&l), l.Source
+			if l.Side != "" {
+				from += " (" + l.Side + ")"
+			}
+			steps.add(s.ID, from, thousands(passed), "=", thousands(l.Filtered), "+", thousands(l.Failed), "+", thousands(l.Late),
 				"+", thousands(l.NoWindow), "+", thousands(l.Counted))
-			counted.add(s.ID, l.Source, thousands(l.Counted), "=", thousands(l.Open), "+", thousands(l.Fired), "+", thousands(l.Unfired),
+			counted.add(s.ID, from, thousands(l.Counted), "=", thousands(l.Open), "+", thousands(l.Fired), "+", thousands(l.Unfired),
 				"|", thousands(l.Behind), thousands(l.LateAccepted), thousands(s.Rows), thousands(s.Updates))
-			if n := passed[l.Source] - l.Filtered - l.Failed - l.Late - l.NoWindow - l.Counted; n > 0 && !finished {
-				underWay = append(underWay, fmt.Sprintf("%s from %s had not been taken by step %s", count(n, "record"), l.Source, s.ID))
+			if n := passed - l.Filtered - l.Failed - l.Late - l.NoWindow - l.Counted; n > 0 && !finished {
+				underWay = append(underWay, fmt.Sprintf("%s from %s had not been taken by step %s", count(n, "record"), from, s.ID))
 			}
 		}
 	}
