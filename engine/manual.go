@@ -43,6 +43,7 @@ func NewManual(ctx context.Context, g *job.Graph, o Options, splits map[string][
 	driven := *g
 	driven.Settings.OrderReplay = false
 	driven.Settings.QueueDepth = manualDepth
+	driven.Settings.BatchRows = 1 // a step that reads one source in two ways sees them record by record
 	driven.Sources = slices.Clone(g.Sources)
 	for i := range driven.Sources {
 		s := &driven.Sources[i]
@@ -52,7 +53,7 @@ func NewManual(ctx context.Context, g *job.Graph, o Options, splits map[string][
 		m.fed[s.ID] = newFedSource(splits[s.ID])
 	}
 	driven.Sinks = manualSinks(g)
-	o.fed = m.fed
+	o.fed, o.fine = m.fed, g.Settings.OrderReplay
 	j, err := New(ctx, &driven, o)
 	if err != nil {
 		return nil, err
@@ -161,15 +162,7 @@ func (m *Manual) Tick(ctx context.Context) error {
 		if !t.clocked {
 			continue
 		}
-		t.overflow = func([]portSink) error { return nil }
-		err := t.clock()
-		if ferr := t.flush(ctx); err == nil {
-			err = ferr
-		}
-		if err == nil {
-			err = t.out.flush(ctx, stream.MinTime, stream.Same)
-		}
-		if err = m.settle(ctx, err); err != nil {
+		if err := m.settle(ctx, t.tick(ctx)); err != nil {
 			return fmt.Errorf("step %s: %w", t.step.ID, err)
 		}
 	}

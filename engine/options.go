@@ -30,7 +30,10 @@ type Options struct {
 	// goroutines; it must return quickly. May be nil.
 	Observe func(Event)
 
-	fed map[string]*fedSource // by source; of a job that is driven by hand
+	// Of a job that is driven by hand: its sources, and whether a run of it is an ordered
+	// replay, in which watermarks go from timer to timer.
+	fed  map[string]*fedSource
+	fine bool
 }
 
 // Plugins makes an instance of a job's plug-in. kinds are the kinds of the bound

@@ -20,7 +20,7 @@ func (j *Job) windowSpec(ctx context.Context, st *stepSpec) (window.Spec, error)
 	s.Key, s.DropNullKey = st.key, st.NullKey == job.Drop
 	s.Lateness = ms(st.AllowedLateness)
 	s.SetAside = st.OnError == job.DeadLetter
-	s.Fine = j.graph.Settings.OrderReplay
+	s.Fine = j.graph.Settings.OrderReplay || j.opts.fine
 	s.GapCol, s.ValueCol = -1, -1
 	if err := j.shape(st, &s); err != nil {
 		return s, fault.As(fault.ErrUser, err)

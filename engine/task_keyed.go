@@ -131,20 +131,25 @@ func (t *keyedTask) watchClock(ctx context.Context) (stop func()) {
 			if t.ticked != nil {
 				return
 			}
-			t.overflow = func(ports []portSink) error { return overflow(ctx, ports) }
-			err := t.clock()
-			if ferr := t.flush(ctx); err == nil {
-				err = ferr
-			}
-			if err == nil {
-				err = t.out.flush(ctx, stream.MinTime, stream.Same)
-			}
-			if err != nil {
+			if err := t.tick(ctx); err != nil {
 				t.ticked = fmt.Errorf("step %s: %w", t.step.ID, err)
 				t.job.fail(t.ticked)
 			}
 		})
 	})
+}
+
+// tick looks at the clock and sends what has fired.
+func (t *keyedTask) tick(ctx context.Context) error {
+	t.overflow = func(ports []portSink) error { return overflow(ctx, ports) }
+	err := t.clock()
+	if ferr := t.flush(ctx); err == nil {
+		err = ferr
+	}
+	if err != nil {
+		return err
+	}
+	return t.out.flush(ctx, stream.MinTime, stream.Same)
 }
 
 // hold keeps time at its start until the input has ended: the complete result (T7).
