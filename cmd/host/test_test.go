@@ -88,6 +88,11 @@ func TestTestsOfAJob(t *testing.T) {
   - {clock: +1s, expect: {}}
   - {clock: +2s, expect: {rows: [{step: sums, value: {sum: 5}}]}}
 `, 0, ""},
+		{"with all idle, time goes on with the clock", "version: 1\njob: job.yaml\nset: [sources.a.watermark.when_all_idle=advance]\ntests:\n- name: t\n  steps:\n" + `
+  - {source: b, idle: true}
+  - {source: a, records: [{k: x, v: 1, ts: 1000}, {k: x, v: 1, ts: 9000}], expect: {}}
+  - {clock: +10s, expect: {rows: [{step: sums, value: {sum: 2}}]}}
+`, 0, ""},
 		{"windows by the clock fire when it has passed their end", head + `
   - {source: a, records: [{k: x, v: 1, ts: 1000}]}
   - {clock: +59s, expect: {}}
