@@ -17,8 +17,11 @@ type Failure struct {
 	// call once more would tell nothing new.
 	Fresh bool
 	// Module names the plug-in; empty for built-in functions.
-	Module  string
-	Message string
+	Module string
+	// Aggregate is what the job calls the function, where it has a name there; the engine
+	// fills it in.
+	Aggregate string
+	Message   string
 }
 
 func (f *Failure) Error() string {
@@ -26,10 +29,14 @@ func (f *Failure) Error() string {
 	if f.Trap {
 		what = "trapped"
 	}
-	if f.Module == "" {
-		return fmt.Sprintf("function %s: %s", what, f.Message)
+	who := "function"
+	if f.Module != "" {
+		who = "plug-in " + f.Module
 	}
-	return fmt.Sprintf("plug-in %s %s: %s", f.Module, what, f.Message)
+	if f.Aggregate != "" {
+		who = "aggregate " + f.Aggregate + ": " + who
+	}
+	return fmt.Sprintf("%s %s: %s", who, what, f.Message)
 }
 
 var _ error = (*Failure)(nil)

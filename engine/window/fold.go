@@ -95,10 +95,32 @@ type function struct {
 	has   []bool   // varying: groups that got a record
 }
 
+// named is an aggregate whose failures say what the job calls it.
+type named struct {
+	udf.Aggregate
+	name string
+}
+
+func (n named) say(err error) error {
+	var f *udf.Failure
+	if errors.As(err, &f) && f.Aggregate == "" {
+		f.Aggregate = n.name
+	}
+	return err
+}
+
+func (n named) Create(dst *udf.Accs, count int) error { return n.say(n.Aggregate.Create(dst, count)) }
+func (n named) Add(a *udf.Accs, r *udf.Rows) error    { return n.say(n.Aggregate.Add(a, r)) }
+func (n named) Merge(into, from *udf.Accs) error      { return n.say(n.Aggregate.Merge(into, from)) }
+func (n named) Result(a *udf.Accs, out *stream.Columns) error {
+	return n.say(n.Aggregate.Result(a, out))
+}
+
 // init lays out the accumulators of the functions in a cell.
 func (o *contents) init(fns []Function, key []stream.Field, out Output) error {
 	o.out, o.wm = out, stream.MinTime // S7
 	for _, f := range fns {
+		f.Agg = named{f.Agg, f.Name}
 		fn := function{Function: f, info: f.Agg.Info(), off: o.width, part: o.varying}
 		if fn.info.Width == 0 {
 			o.varying++
