@@ -24,12 +24,13 @@ const begin = 946684800000
 // that what happens when is exact, with any number of tasks.
 type timed struct {
 	yaml  string
-	start time.Time         // by the clock; zero: begin
-	files map[string]string // there from the start
-	later []addition        // in order of time
-	until time.Duration     // then the job is stopped; 0: it ends by itself
-	turn  time.Duration     // what each batch waits for its turn
-	write time.Duration     // what each write to standard output takes
+	start time.Time                 // by the clock; zero: begin
+	clock func(env.Clock) env.Clock // in place of it; nil: the same
+	files map[string]string         // there from the start
+	later []addition                // in order of time
+	until time.Duration             // then the job is stopped; 0: it ends by itself
+	turn  time.Duration             // what each batch waits for its turn
+	write time.Duration             // what each write to standard output takes
 }
 
 // addition is text that comes to a file at a time; without text the file is deleted.
@@ -92,6 +93,9 @@ func (c timed) run(t *testing.T) (rows []row, report engine.Report) {
 		machine := env.Real()
 		if !c.start.IsZero() {
 			machine.Clock = shifted{machine.Clock, c.start.Sub(machine.Clock.Now())}
+		}
+		if c.clock != nil {
+			machine.Clock = c.clock(machine.Clock)
 		}
 		g, err := job.Load([]byte(c.yaml), job.LoadOptions{Name: "job.yaml", Dir: dir, Resolver: builtins{}, Files: machine.FS})
 		if err != nil {
@@ -163,3 +167,51 @@ func counted(k string, start, end, n int) string {
 
 // at is a record of key k; ms after begin.
 func at(k string, ms int) string { return record(k, begin+ms, 1) }
+
+// lastTick lets one more tick come while the ticker is being stopped, as a real one can.
+type lastTick struct{ env.Clock }
+
+func (c lastTick) Tick(d time.Duration, f func()) func() {
+	stop := c.Clock.Tick(d, f)
+	return func() { _ = c.Clock.Sleep(context.Background(), 15*time.Millisecond); f(); stop() }
+}
+
+// A tick that comes when the step has ended fires nothing: its sinks are closed (S58).
+func TestATickBehindTheEnd(t *testing.T) {
+	yaml := strings.Replace(steps("  s:\n    from: in\n    key: [k]\n    window: {tumbling: 5ms, time: processing}\n    aggregates: {n: {function: count}}\n", "s"), `"in*.jsonl"`, `"in.jsonl"`, 1)
+	rows, report := timed{yaml: yaml, files: map[string]string{"in.jsonl": at("a", 0) + at("b", 0)},
+		clock: func(c env.Clock) env.Clock { return lastTick{c} }}.run(t)
+	if in := report.Steps[0].Inputs[0]; len(rows) != 0 || in.Counted != 2 || in.Open != 2 || in.Fired != 0 {
+		t.Errorf("got %v, ledger %+v", texts(rows), in)
+	}
+}
+
+// A step becomes idle in the very batch that fires its windows: b's last record, then b is
+// idle, and a was before. What reads it sees both, the rows first, also through a step
+// without a window; then the watermark of the other input goes on alone.
+func TestIdlenessIsPassedOn(t *testing.T) {
+	source := func(name, idle string) string {
+		return "  " + name + ":\n    file: {path: " + name + ".jsonl, follow: true}\n    format: json\n    schema: {k: string, v: int64}\n    time: {field: ts, unit: ms}\n    watermark: {out_of_orderness: 0s, idle_timeout: " + idle + "}\n"
+	}
+	for _, from := range []string{"w", "p"} {
+		yaml := "version: 1\njob: t\nsources:\n" + source("a", "4s") + source("b", "1s") + source("c", "1h") + "steps:\n" +
+			"  w: {from: {union: [a, b]}, key: [k], window: {tumbling: 1s}, aggregates: {n: {function: count}}}\n" +
+			"  wc: {from: c, key: [k], window: {tumbling: 1s}, aggregates: {n: {function: count}}}\n" +
+			"  z: {from: {union: [" + from + ", wc]}, key: [k], window: {tumbling: 10s}, aggregates: {n: {function: count}}}\n"
+		if from == "p" {
+			yaml += "  p: {from: w, filter: n > 0}\n"
+		}
+		yaml += "sinks:\n  out: {from: z, stdout: {}, time_format: ms}\n"
+		rows, _ := timed{yaml: yaml, files: map[string]string{
+			"a.jsonl": at("a", 100) + at("a", 2000), // two windows of w; the last one of b stays open
+			"b.jsonl": at("a", 100) + at("a", 6000),
+			"c.jsonl": at("c", 100),
+		}, later: []addition{{10 * time.Second, "c.jsonl", at("c", 12000) + at("c", 40000)}}, until: 30 * time.Second}.run(t)
+		same(t, texts(rows), counted("a", 0, 10, 2), counted("c", 0, 10, 1), counted("c", 10, 20, 1))
+		for _, r := range rows {
+			if r.at > 11*time.Second {
+				t.Errorf("%s: %s came at %v", from, r.text, r.at)
+			}
+		}
+	}
+}

@@ -39,6 +39,9 @@ type Job struct {
 // that what can be known to be wrong is an error before a record is read. The job owns
 // what it opened; call Run, or Discard.
 func New(ctx context.Context, g *job.Graph, o Options) (*Job, error) {
+	if o.Stdout != nil {
+		o.Stdout = newSharedWriter(o.Stdout)
+	}
 	j := &Job{graph: g, opts: o, feedsByID: map[string]*feed{}, stateless: map[string]*statelessSpec{}, alignments: map[string]*alignment{}}
 	if err := j.plan(ctx); err != nil {
 		return nil, errors.Join(err, j.Discard())

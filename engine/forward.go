@@ -145,13 +145,31 @@ func appendCell(dst, src *stream.Column, i int, blob, from []byte) []byte {
 // flush sends what may leave now that the step has come to a trailing watermark, with
 // that and a change of status behind or before it.
 func (f *forward) flush(ctx context.Context, trailing stream.Time, status stream.Status) error {
+	if status == stream.BecameActive { // before time and rows (S69)
+		if err := f.tell(ctx, status); err != nil {
+			return err
+		}
+	}
 	f.told = max(f.told, trailing)
 	out := f.ready(trailing)
-	out.Trailing, out.Next, out.Status = f.told, f.split, status
+	out.Trailing, out.Next = f.told, f.split
 	if trailing == stream.MaxTime {
 		out.Next = stream.LastSplit
 	}
-	return sendAll(ctx, f.edges, f.pool, out)
+	if err := sendAll(ctx, f.edges, f.pool, out); err != nil {
+		return err
+	}
+	if status == stream.BecameIdle { // behind them
+		return f.tell(ctx, status)
+	}
+	return nil
+}
+
+// tell sends a change of status, which stands alone between batches.
+func (f *forward) tell(ctx context.Context, status stream.Status) error {
+	b := f.pool.Get(f.held)
+	b.Trailing, b.Next, b.Status = f.told, f.split, status
+	return sendAll(ctx, f.edges, f.pool, b)
 }
 
 // ready takes the rows that may leave: all of them by arrival; in an ordered replay

@@ -1,11 +1,14 @@
 package engine_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tidemark/internal/fault"
 )
@@ -159,6 +162,96 @@ func TestAGraphDoesNotDependOnBatchesOrTasks(t *testing.T) {
 				t.Errorf("batches of %d, parallelism %d: %d rows\n%s\nwant %d\n%s", rows, p, len(got), strings.Join(values(got), "\n"), len(want), strings.Join(values(want), "\n"))
 			}
 		}
+	}
+}
+
+// A union of a source and of a filter of it is a diamond: the filter's input waits while
+// the reader takes the other side's, and sends nothing for what it drops. All rows at one
+// time, more of them than the queues hold.
+const diamond = "  f:\n    from: in\n    filter: v > 2\n  s:\n    from: {union: [f, in]}\n    key: [k]\n    window: {tumbling: 5s}\n    aggregates: {n: {function: count}, all: {function: list, columns: {value: v}}}\n"
+
+func TestADiamondOfStepsDoesNotStick(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	dir := t.TempDir()
+	write(t, dir, "in.jsonl", strings.Repeat(record("a", 1000, 1), 20000))
+	job := strings.Replace(steps(diamond, "s"), ", all: {function: list, columns: {value: v}}", "", 1)
+	for _, set := range [][]string{nil, {"settings.queue=1"}, {"settings.queue=1", "settings.batch.rows=1", "parallelism=2"}} {
+		got, _, err := runIn(t, ctx, dir, job, set...)
+		want := []string{`"key":{"k":"a"},"window":{"start":0,"end":5000},"kind":"on_time","revision":0,"value":{"n":20000}}`}
+		if err != nil || !slices.Equal(values(got), want) {
+			t.Fatalf("%v: got %v, %v", set, got, err)
+		}
+	}
+}
+
+// A row that comes to a step over two ways comes twice in a row, first over the way that
+// the union names first, whatever the batches and the number of tasks.
+func TestTheOrderOfADiamondIsThatOfTheData(t *testing.T) {
+	files := map[string]string{
+		// The watermark before the rows: MIN, then 17,999 until 20,500 has been.
+		"in-0.jsonl": record("a", 20000, 1) + record("a", 20000, 3) + record("a", 20500, 4) + record("a", 20500, 2),
+		"in-1.jsonl": record("a", 20000, 11) + record("a", 20000, 0) + record("a", 20500, 14) + record("a", 20500, 12),
+	}
+	want := []string{`"key":{"k":"a"},"window":{"start":20000,"end":25000},"kind":"on_time","revision":0,"value":{"n":13,"all":[1,11,11,3,3,4,4,0,14,14,2,12,12]}}`}
+	for _, set := range [][]string{nil, {"parallelism=2"}, {"parallelism=3", "settings.queue=1"}, {"settings.batch.rows=1"}, {"settings.batch.rows=3", "parallelism=2"}} {
+		got, _, err := run(t, steps(diamond, "s"), files, set...)
+		if err != nil || !slices.Equal(values(got), want) {
+			t.Errorf("%v: got %v, %v", set, got, err)
+		}
+	}
+}
+
+// One step that two steps read, which one union reads: what it took is counted once.
+func TestTheLedgerCountsAStepOnceThatIsReadTwice(t *testing.T) {
+	job := steps("  x:\n    from: in\n    filter: v > 0\n  a:\n    from: x\n    filter: v > 1\n  b:\n    from: x\n    filter: v > 2\n  s:\n    from: {union: [a, b]}\n    key: [k]\n    window: {tumbling: 5s}\n    aggregates: {n: {function: count}}\n", "s")
+	got, report, err := run(t, job, map[string]string{"in.jsonl": record("a", 1000, 0) + record("a", 1000, 1) + record("a", 1000, 2) + record("a", 1000, 3)})
+	want := []string{`"key":{"k":"a"},"window":{"start":0,"end":5000},"kind":"on_time","revision":0,"value":{"n":3}}`}
+	if err != nil || !slices.Equal(values(got), want) {
+		t.Fatalf("got %v, %v", got, err)
+	}
+	for i, want := range []struct {
+		id                string
+		filtered, counted int64
+	}{{"x", 1, 3}, {"a", 1, 2}, {"b", 2, 1}, {"s", 0, 3}} {
+		if s := report.Steps[i]; s.ID != want.id || len(s.Inputs) != 1 || s.Inputs[0].Filtered != want.filtered || s.Inputs[0].Counted != want.counted {
+			t.Errorf("ledger of %s: %+v", want.id, s)
+		}
+	}
+}
+
+// Time that repeats itself does not fire for ever at the end of the input, where the
+// watermark is MAX: a global window has no last time, so its timers end there (S58).
+func TestAContinuousTriggerOfAGlobalWindowEndsWithTheInput(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	dir := t.TempDir()
+	write(t, dir, "in.jsonl", record("a", 1000, 1)+record("a", 7000, 1))
+	got, _, err := runIn(t, ctx, dir, steps("  s:\n    from: in\n    key: [k]\n    window: {global: {}}\n    trigger: {continuous: 1h}\n    aggregates: {n: {function: count}}\n", "s"))
+	want := []string{`"key":{"k":"a"},"window":null,"revision":0,"value":{"n":2}}`}
+	if err != nil || !slices.Equal(values(got), want) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+// Sinks that write to the same standard output take turns: no row is lost or cut.
+func TestTwoSinksShareStandardOutput(t *testing.T) {
+	job := steps("  w:\n    from: in\n    key: [k]\n    window: {tumbling: 1s}\n    aggregates: {n: {function: count}}\n  v:\n    from: in\n    key: [k]\n    window: {tumbling: 1s}\n    aggregates: {n: {function: count}}\n", "w") + "  o2: {from: v, stdout: {}}\n"
+	var in strings.Builder
+	for i := range 2000 {
+		in.WriteString(record("a", i*1000, 1))
+	}
+	got, _, err := run(t, job, map[string]string{"in.jsonl": in.String()}, "settings.batch.rows=10")
+	by := map[string]int{}
+	for _, l := range got {
+		var r struct{ Step string }
+		if err := json.Unmarshal([]byte(l), &r); err != nil {
+			t.Fatalf("%q: %v", l, err)
+		}
+		by[r.Step]++
+	}
+	if err != nil || by["w"] != 2000 || by["v"] != 2000 {
+		t.Errorf("got %v, %v", by, err)
 	}
 }
 

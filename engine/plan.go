@@ -234,7 +234,7 @@ func (j *Job) planTasks(ctx context.Context, spec *stepSpec, inputs []*feed) err
 	n := 0
 	for i, in := range inputs {
 		for _, t := range in.tasks {
-			e, err := j.newEdge(in.chain, t.store(), spec.ID)
+			e, err := j.newEdge(in.chain, t.store(), fmt.Sprintf("%s#%d", spec.ID, i))
 			if err != nil {
 				return err
 			}

@@ -58,6 +58,7 @@ type split struct {
 	// The batch that rows are taken from in an ordered replay, and the next row.
 	batch *stream.Batch
 	at    int
+	pos   int64    // behind the last row that was taken
 	keep  []uint32 // of the batch in work: rows that are passed on
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"tidemark/engine/exchange"
@@ -126,9 +127,15 @@ const clockTick = 10 * time.Millisecond
 // watchClock has the task look at the clock now and then, from its own goroutine. An
 // error is kept and ends the task at its next batch, which is posted for that.
 func (t *keyedTask) watchClock(ctx context.Context) (stop func()) {
-	return t.job.opts.Env.Clock.Tick(clockTick, func() {
+	var waiting atomic.Bool // one tick at a time: a task that is busy for long needs no more
+	over := false
+	halt := t.job.opts.Env.Clock.Tick(clockTick, func() {
+		if waiting.Swap(true) {
+			return
+		}
 		t.inbox.Post(func() {
-			if t.ticked != nil {
+			waiting.Store(false)
+			if over || t.ticked != nil {
 				return
 			}
 			if err := t.tick(ctx); err != nil {
@@ -137,6 +144,10 @@ func (t *keyedTask) watchClock(ctx context.Context) (stop func()) {
 			}
 		})
 	})
+	return func() {
+		halt()
+		over = true // what still lies in the mailbox finds the operator closed
+	}
 }
 
 // tick looks at the clock and sends what has fired.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"io"
 	"sync/atomic"
 
 	"tidemark/engine/job"
@@ -121,4 +122,18 @@ func flushPorts(ctx context.Context, ports []portSink) error {
 		}
 	}
 	return nil
+}
+
+// sharedWriter lets several sinks write whole blocks to one stream.
+type sharedWriter struct {
+	turn chan struct{} // holds one token while somebody writes; a write may take long
+	w    io.Writer
+}
+
+func newSharedWriter(w io.Writer) *sharedWriter { return &sharedWriter{make(chan struct{}, 1), w} }
+
+func (s *sharedWriter) Write(p []byte) (int, error) {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	return s.w.Write(p)
 }

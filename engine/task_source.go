@@ -105,6 +105,7 @@ func (t *sourceTask) replay(ctx context.Context) error {
 		if out == nil && lo.at == 0 && (second == nil || !second.before(lo, lo.batch.N-1)) {
 			// The whole batch comes before any other split's next row: no row is copied.
 			b := lo.batch
+			lo.pos = b.Pos[b.N-1] + 1
 			lo.batch = t.pool.Get(nil)
 			lo.at = 0
 			if err := t.sendUpTo(ctx, b, lo, second); err != nil {
@@ -117,6 +118,7 @@ func (t *sourceTask) replay(ctx context.Context) error {
 		}
 		for lo.at < lo.batch.N && out.N < t.job.graph.Settings.BatchRows && !out.Heavy() && (second == nil || !second.before(lo, lo.at)) {
 			out.AppendRow(lo.batch, lo.at)
+			lo.pos = lo.batch.Pos[lo.at] + 1
 			lo.at++
 		}
 		if out.N == t.job.graph.Settings.BatchRows || out.Heavy() {
@@ -204,9 +206,10 @@ func lowest(live []*split) (lo, second *split) {
 // task sends next.
 func (t *sourceTask) sendUpTo(ctx context.Context, b *stream.Batch, lo, second *split) error {
 	b.Trailing, b.Next = lo.place()
+	b.NextPos = lo.pos
 	if second != nil {
 		if wm, id := second.place(); wm < b.Trailing || wm == b.Trailing && id < b.Next {
-			b.Trailing, b.Next = wm, id
+			b.Trailing, b.Next, b.NextPos = wm, id, second.pos
 		}
 	}
 	return t.send(ctx, b)

@@ -16,11 +16,13 @@ import (
 	"tidemark/engine/stream"
 )
 
-// place is where a sender stands in the order of an ordered replay: the watermark
-// before its next row, and that row's split.
+// place is where a sender stands in the order of an ordered replay: the watermark before
+// its next row, that row's split, and its place in it. A sender's places only go up, and
+// behind a batch it stands behind all rows of that batch.
 type place struct {
 	wm    stream.Time
 	split stream.SplitID
+	pos   int64  // of rows of a source, which are in order of it
 	tie   []byte // of rows of a step
 }
 
@@ -30,6 +32,8 @@ func (p place) before(q place) bool {
 		return p.wm < q.wm
 	case p.split != q.split:
 		return p.split < q.split
+	case p.pos != q.pos:
+		return p.pos < q.pos
 	}
 	return bytes.Compare(p.tie, q.tie) < 0
 }
@@ -51,6 +55,8 @@ func (q *queue) place() place {
 		p := place{wm: b.WM[q.head], split: b.Split[q.head]}
 		if len(b.Tie) > 0 {
 			p.tie = b.Tie[q.head].Bytes(b.Blob)
+		} else {
+			p.pos = b.Pos[q.head]
 		}
 		return p
 	}
@@ -110,7 +116,7 @@ func (in *Inbox) Send(ctx context.Context, sender int, b *stream.Batch) error {
 	b.Input = uint8(in.inputs[sender])
 	if in.ordered && b.N == 0 {
 		in.mu.Lock()
-		in.queues[sender].tail = place{wm: b.Trailing, split: b.Next}
+		in.queues[sender].tail = place{wm: b.Trailing, split: b.Next, pos: b.NextPos}
 		in.mu.Unlock()
 		in.pool.Put(b)
 		in.Notify()
@@ -121,7 +127,7 @@ func (in *Inbox) Send(ctx context.Context, sender int, b *stream.Batch) error {
 		in.mu.Lock()
 		if len(q.batches) < in.depth {
 			q.batches = append(q.batches, b)
-			q.tail = place{wm: b.Trailing, split: b.Next}
+			q.tail = place{wm: b.Trailing, split: b.Next, pos: b.NextPos}
 			if !in.ordered {
 				in.fifo = append(in.fifo, sender)
 			}
@@ -216,7 +222,7 @@ func (in *Inbox) merge() (b *stream.Batch, end bool) {
 		return in.trailing(b, b.Trailing), false
 	}
 	for {
-		lo, second := in.lowest()
+		lo, next := in.lowest()
 		q := &in.queues[lo]
 		if len(q.batches) == 0 || b != nil && (b.N == in.rows || b.Heavy()) {
 			wm := q.place().wm
@@ -235,7 +241,7 @@ func (in *Inbox) merge() (b *stream.Batch, end bool) {
 		if b.Source != src.Source || b.Input != src.Input {
 			return in.trailing(b, q.place().wm), false // inputs have columns of their own
 		}
-		for q.head < src.N && b.N < in.rows && !b.Heavy() && !second.before(q.place()) {
+		for q.head < src.N && b.N < in.rows && !b.Heavy() && !in.passed(lo, next) {
 			b.AppendRow(src, q.head)
 			q.head++
 		}
@@ -246,19 +252,29 @@ func (in *Inbox) merge() (b *stream.Batch, end bool) {
 	}
 }
 
-// lowest returns the sender that is furthest behind, and the place of the next one.
-func (in *Inbox) lowest() (lo int, second place) {
-	best := in.queues[0].place()
-	second = endPlace
-	for i := range in.queues[1:] {
-		switch p := in.queues[i+1].place(); {
-		case p.before(best):
-			lo, best, second = i+1, p, best
-		case p.before(second):
-			second = p
+// lowest returns the sender that is furthest behind, and the next one, -1 if there is
+// only one. Of two at the same place, as when a source is read in two ways, the one with
+// the lower number comes first.
+func (in *Inbox) lowest() (lo, next int) {
+	next = -1
+	for i := 1; i < len(in.queues); i++ {
+		switch p := in.queues[i].place(); {
+		case p.before(in.queues[lo].place()):
+			lo, next = i, lo
+		case next < 0 || p.before(in.queues[next].place()):
+			next = i
 		}
 	}
-	return lo, second
+	return lo, next
+}
+
+// passed reports whether another sender comes before the next row of one.
+func (in *Inbox) passed(sender, other int) bool {
+	if other < 0 {
+		return false
+	}
+	p, q := in.queues[sender].place(), in.queues[other].place()
+	return q.before(p) || other < sender && !p.before(q)
 }
 
 // trailing gives a batch its watermark for the time after its rows.

@@ -57,7 +57,7 @@ func (p *Pool) Put(b *stream.Batch) {
 // Copy returns a copy of a batch, for a task with several readers.
 func (p *Pool) Copy(b *stream.Batch) *stream.Batch {
 	c := p.Get(b)
-	c.Trailing, c.Next, c.Status = b.Trailing, b.Next, b.Status
+	c.Follow(b)
 	for i := range b.N {
 		c.AppendRow(b, i)
 	}

@@ -31,7 +31,7 @@ func (r *Router) Send(ctx context.Context, b *stream.Batch) error {
 	}
 	for i := range r.parts {
 		p := r.pool.Get(b)
-		p.Trailing, p.Next, p.Status = b.Trailing, b.Next, b.Status
+		p.Follow(b)
 		r.parts[i] = p
 	}
 	for i := range b.N {

@@ -64,6 +64,15 @@ func (r *reader) lintTime() {
 				r.report(s.trigger, "steps.%s.trigger: %s; %s needs it: say time: processing, or give the source a watermark", s.ID, none, s.Trigger.byEventTime())
 			}
 		}
+		if up := r.atTheEnd(s, map[*stepSpec]bool{}); up != nil {
+			last := fmt.Sprintf("step %s has %s windows, which have no end: its results carry the last of all times, and", up.ID, up.Window.Kind)
+			switch {
+			case s.Join != nil && s.Join.Kind == IntervalJoin:
+				r.report(s.at, "steps.%s: %s an interval join finds no times to compare; give step %s windows of time", s.ID, last, up.ID)
+			case s.eventTime():
+				r.report(s.windowAt, "steps.%s.window: %s a window of event time would hold them all in its last one; say {count: {size: 10}}, {global: {}}, or the window time: processing", s.ID, last)
+			}
+		}
 		if s.Trigger == nil || s.Trigger.Kind != TriggerEndOfStream && (s.Trigger.Inner == nil || s.Trigger.Inner.Kind != TriggerEndOfStream) {
 			continue
 		}
@@ -71,6 +80,28 @@ func (r *reader) lintTime() {
 			r.report(s.trigger, "steps.%s.trigger: source %s is followed and has no end, so end_of_stream never fires; say {count: 10}, {continuous: 10s} …", s.ID, endless.ID)
 		}
 	}
+}
+
+// atTheEnd returns a step that s reads, directly or through steps without a window, whose
+// windows have no end: a result carries its window's last time (S96), MAX there.
+func (r *reader) atTheEnd(s *stepSpec, seen map[*stepSpec]bool) *stepSpec {
+	if seen[s] {
+		return nil
+	}
+	seen[s] = true
+	for _, from := range s.From {
+		up := r.stepOf(from)
+		switch {
+		case up == nil:
+		case up.Window == nil && up.Join == nil:
+			if found := r.atTheEnd(up, seen); found != nil {
+				return found
+			}
+		case up.Window != nil && (up.Window.Kind == Global || up.Window.Kind == Count):
+			return up
+		}
+	}
+	return nil
 }
 
 // eventTime reports whether the windows of a step end by the watermark.

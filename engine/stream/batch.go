@@ -34,6 +34,8 @@ type Batch struct {
 	// Next is the split that the sender reads next, at Trailing: with it the place
 	// of the sender in the order of an ordered replay (T6).
 	Next SplitID
+	// NextPos is the least place in that split that the sender's next row can have.
+	NextPos int64
 
 	// Tie orders rows of a step that stand at the same watermark, in an ordered replay:
 	// bytes in Blob, from AppendTie. Rows of sources have none; their split decides.
@@ -70,7 +72,13 @@ func (b *Batch) Reset(kinds []Kind) {
 	b.Split, b.Pos, b.Raw = b.Split[:0], b.Pos[:0], b.Raw[:0]
 	b.Time, b.WM, b.High = b.Time[:0], b.WM[:0], b.High[:0]
 	b.Key, b.Hash, b.Tie = b.Key[:0], b.Hash[:0], b.Tie[:0]
-	b.Trailing, b.Next, b.Status, b.Input = MinTime, 0, Same, 0
+	b.Trailing, b.Next, b.NextPos, b.Status, b.Input = MinTime, 0, 0, Same, 0
+}
+
+// Follow gives b the sender, the progress and the status of src: b is made of its rows.
+func (b *Batch) Follow(src *Batch) {
+	b.Source, b.Input = src.Source, src.Input
+	b.Trailing, b.Next, b.NextPos, b.Status = src.Trailing, src.Next, src.NextPos, src.Status
 }
 
 // AppendRow copies row i of src, blob pieces included, to the end of b, which

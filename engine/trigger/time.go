@@ -127,7 +127,7 @@ func (k continuous) Timer(c *Context, d Domain, t stream.Time) Verdict {
 		return Fire // what is pending stays as it is
 	case !k.pending(c, t):
 		return Continue
-	case c.Window == stream.Global && c.Watermark == stream.MaxTime && d == EventTime:
+	case c.Window == stream.Global && c.Ending && d == EventTime:
 		// The input has ended: a global window would fire for ever on its way to the end
 		// of time (S58). Its timer at M fires once more, which is enough.
 		c.State[0], c.State[1] = 0, 0

@@ -36,8 +36,10 @@ type Context struct {
 	Window    stream.Window
 	Watermark stream.Time // the operator's, already advanced (S69)
 	Now       stream.Time // processing time
-	State     []int64     // Words() of the trigger; all zero before the first call
-	Timers    Timers
+	// Ending: time is on its way to its end, with the watermark MAX (S125).
+	Ending bool
+	State  []int64 // Words() of the trigger; all zero before the first call
+	Timers Timers
 }
 
 // max is M(w).

@@ -121,7 +121,7 @@ func (m *Mapped) Into(dst, src *stream.Batch, rows *Rows, info *StatelessInfo) e
 		made++
 	}
 	dst.N = len(from)
-	dst.Source, dst.Trailing, dst.Next = src.Source, src.Trailing, src.Next
+	dst.Follow(src)
 	dst.Split = gather(dst.Split, src.Split, from)
 	dst.Pos = gather(dst.Pos, src.Pos, from)
 	dst.Raw = gather(dst.Raw, src.Raw, from)

@@ -149,17 +149,23 @@ func (d *day) Assign(dst []stream.Window, ts, _, _ stream.Time) ([]stream.Window
 
 // first returns the first instant of a local day. Where midnight does not exist that
 // is the jump; time.Date then gives a time on either side of it, so the instant is
-// searched for: within a day of midnight the local date only goes up.
+// searched for: within a day of midnight the local date only goes up. Clocks are set at
+// whole seconds; days that reach beyond the range of time end with it.
 func (d *day) first(y int, m time.Month, n int) stream.Time {
 	noon := time.Date(y, m, n, 12, 0, 0, 0, d.zone)
-	from := noon.Add(-36 * time.Hour).UnixMilli() // some time of the day before
-	span := int(noon.UnixMilli() - from)
 	y, m, n = noon.Date()
-	i := sort.Search(span, func(i int) bool {
-		y2, m2, n2 := time.UnixMilli(from + int64(i)).In(d.zone).Date()
+	from := noon.Add(-36 * time.Hour).Unix() // some time of the day before
+	sec := from + int64(sort.Search(36*60*60, func(i int) bool {
+		y2, m2, n2 := time.Unix(from+int64(i), 0).In(d.zone).Date()
 		return y2 > y || y2 == y && (m2 > m || m2 == m && n2 >= n)
-	})
-	return stream.Time(from + int64(i))
+	}))
+	switch {
+	case sec > int64(stream.MaxTime)/1000:
+		return stream.MaxTime
+	case sec < int64(stream.MinTime)/1000:
+		return stream.MinTime
+	}
+	return stream.Time(sec * 1000)
 }
 
 func (*day) EventTime() bool { return true }

@@ -53,10 +53,11 @@ type GeneralConfig struct {
 // many records at once, since nobody looks at them before something fires.
 type General struct {
 	contents
-	cfg  GeneralConfig
-	was  stream.Time // the watermark before the last advance
-	now  stream.Time
-	keys map[string]*keyState
+	cfg    GeneralConfig
+	was    stream.Time // the watermark before the last advance
+	target stream.Time // where that goes
+	now    stream.Time
+	keys   map[string]*keyState
 	// timers by domain. They are one queue for the subtask, so that firings leave in
 	// order of time; a pane knows its own.
 	timers [2]timerQueue
@@ -167,7 +168,7 @@ func (o *General) Stamp(now stream.Time) { o.now = max(o.now, now) }
 
 // advance sets the watermark, which rises, and then fires what is due (S69).
 func (o *General) advance(w stream.Time) error {
-	o.was = o.wm
+	o.was, o.target = o.wm, w
 	if !o.cfg.Fine {
 		o.wm = w
 	}

@@ -107,7 +107,7 @@ func (p *pane) kind() result.Kind {
 // context is what the trigger is shown.
 func (p *pane) context() *trigger.Context {
 	c := &p.op.context
-	*c = trigger.Context{Window: p.window, Watermark: p.op.wm, Now: p.op.now, State: p.state, Timers: p}
+	*c = trigger.Context{Window: p.window, Watermark: p.op.wm, Now: p.op.now, Ending: p.op.target == stream.MaxTime, State: p.state, Timers: p}
 	return c
 }
 
