@@ -14,6 +14,7 @@ import (
 
 	"tidemark/engine"
 	"tidemark/engine/job"
+	"tidemark/engine/stream"
 	"tidemark/internal/env"
 )
 
@@ -202,7 +203,7 @@ func TestIdlenessIsPassedOn(t *testing.T) {
 			yaml += "  p: {from: w, filter: n > 0}\n"
 		}
 		yaml += "sinks:\n  out: {from: z, stdout: {}, time_format: ms}\n"
-		rows, _ := timed{yaml: yaml, files: map[string]string{
+		rows, report := timed{yaml: yaml, files: map[string]string{
 			"a.jsonl": at("a", 100) + at("a", 2000), // two windows of w; the last one of b stays open
 			"b.jsonl": at("a", 100) + at("a", 6000),
 			"c.jsonl": at("c", 100),
@@ -211,6 +212,11 @@ func TestIdlenessIsPassedOn(t *testing.T) {
 		for _, r := range rows {
 			if r.at > 11*time.Second {
 				t.Errorf("%s: %s came at %v", from, r.text, r.at)
+			}
+		}
+		for _, s := range report.Steps { // p is where w is
+			if want := map[string]stream.Time{"w": 5999, "p": 5999, "wc": 39999, "z": 39999}[s.ID]; s.Watermark != begin+want {
+				t.Errorf("%s: watermark of %s is %d", from, s.ID, s.Watermark-begin)
 			}
 		}
 	}

@@ -87,16 +87,21 @@ type SinkReport struct {
 // merger adds up the reports of subtasks, in the order of the job file.
 type merger struct {
 	out     Report
-	waiting map[string]int // tasks of an operator that have not answered
+	waiting map[string]int      // tasks of an operator that have not answered
+	within  map[string][]string // what the steps without tasks read
 }
 
 func (j *Job) merger() *merger {
-	m := &merger{waiting: map[string]int{}}
+	m := &merger{waiting: map[string]int{}, within: map[string][]string{}}
 	for _, s := range j.sources {
 		m.out.Sources = append(m.out.Sources, SourceReport{ID: s.ID, Splits: []SplitReport{}})
 	}
 	for i := range j.graph.Steps {
-		m.out.Steps = append(m.out.Steps, j.stepReport(&j.graph.Steps[i]))
+		st := &j.graph.Steps[i]
+		m.out.Steps = append(m.out.Steps, j.stepReport(st))
+		if s := j.stateless[st.ID]; s != nil && s.alone {
+			m.within[st.ID] = st.From
+		}
 	}
 	for _, t := range j.feeds {
 		m.waiting[t.spec.ID]++
@@ -190,7 +195,36 @@ func (m *merger) done() Report {
 		}
 	}
 	slices.Sort(m.out.Busy)
+	for i := range m.out.Steps {
+		if s := &m.out.Steps[i]; m.within[s.ID] != nil {
+			s.Watermark = m.watermark(s.ID)
+		}
+	}
 	return m.out
+}
+
+// watermark is the time that an operator has come to. A step without tasks is where its
+// inputs are: it runs inside of them.
+func (m *merger) watermark(id string) stream.Time {
+	wm := stream.MaxTime
+	for _, from := range m.within[id] {
+		wm = min(wm, m.watermark(from))
+	}
+	for i := range m.out.Sources {
+		if s := &m.out.Sources[i]; s.ID == id {
+			for _, split := range s.Splits {
+				if !split.Finished && !split.Idle {
+					wm = min(wm, split.Watermark)
+				}
+			}
+		}
+	}
+	for i := range m.out.Steps {
+		if s := &m.out.Steps[i]; s.ID == id && m.within[id] == nil {
+			wm = min(wm, s.Watermark)
+		}
+	}
+	return wm
 }
 
 // PassedTo is how many records were passed on to what a ledger accounts for: those of
