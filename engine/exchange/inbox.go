@@ -38,8 +38,6 @@ func (p place) before(q place) bool {
 	return bytes.Compare(p.tie, q.tie) < 0
 }
 
-var endPlace = place{wm: stream.MaxTime, split: stream.LastSplit}
-
 // queue is what one sender has sent and the receiver not yet taken.
 type queue struct {
 	batches []*stream.Batch
