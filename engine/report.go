@@ -18,6 +18,8 @@ type Report struct {
 	// Busy names the operators that did not answer in time: a task of theirs is inside
 	// a batch, perhaps in a plug-in that does not return. Their numbers are left out.
 	Busy []string `json:"busy,omitempty"`
+	// Apart says, in words, which inputs of a step have times that cannot meet.
+	Apart []string `json:"apart,omitempty"`
 }
 
 // SourceReport is the ledger of a source: read = bad + quarantined + passed.
@@ -35,6 +37,7 @@ type SplitReport struct {
 	ID        string      `json:"id"` // path of the file
 	Read      int64       `json:"read"`
 	Watermark stream.Time `json:"watermark"`
+	Low       stream.Time `json:"low"`  // lowest event time seen, MAX before any
 	High      stream.Time `json:"high"` // highest event time seen
 	Idle      bool        `json:"idle"`
 	Finished  bool        `json:"finished"`
@@ -86,13 +89,14 @@ type SinkReport struct {
 
 // merger adds up the reports of subtasks, in the order of the job file.
 type merger struct {
+	graph   *job.Graph
 	out     Report
 	waiting map[string]int      // tasks of an operator that have not answered
 	within  map[string][]string // what the steps without tasks read
 }
 
 func (j *Job) merger() *merger {
-	m := &merger{waiting: map[string]int{}, within: map[string][]string{}}
+	m := &merger{graph: j.graph, waiting: map[string]int{}, within: map[string][]string{}}
 	for _, s := range j.sources {
 		m.out.Sources = append(m.out.Sources, SourceReport{ID: s.ID, Splits: []SplitReport{}})
 	}
@@ -200,7 +204,27 @@ func (m *merger) done() Report {
 			s.Watermark = m.watermark(s.ID)
 		}
 	}
+	for i := range m.graph.Steps {
+		m.out.Apart = append(m.out.Apart, apart(&m.graph.Steps[i], m.span)...)
+	}
 	return m.out
+}
+
+// span is the times of the records of a source, or of what a step without tasks reads;
+// those of a window's results are not looked at.
+func (m *merger) span(id string) span {
+	out := noSpan
+	for _, from := range m.within[id] {
+		out = out.with(m.span(from))
+	}
+	for i := range m.out.Sources {
+		if s := &m.out.Sources[i]; s.ID == id {
+			for _, split := range s.Splits {
+				out = out.with(span{split.Low, split.High})
+			}
+		}
+	}
+	return out
 }
 
 // watermark is the time that an operator has come to. A step without tasks is where its

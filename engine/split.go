@@ -48,7 +48,7 @@ type split struct {
 	spoken       []marker            // in the batch that was read last, for all splits of the source
 	out          watermark.Output
 	idle         *watermark.Idleness // nil: never idle
-	high         stream.Time
+	low, high    stream.Time
 	since        int         // records since the watermark stepped (emit: every n)
 	told         stream.Time // watermark that the combiner knows; by arrival only
 	done         bool        // ended; by arrival only
@@ -125,7 +125,7 @@ func (s *sourceSpec) open(ctx context.Context, id stream.SplitID, from source.Sp
 	}
 	sp := &split{id: id, name: from.ID, source: s, reader: r, guard: s.guard,
 		bounded: watermark.NewBounded(stream.Time(s.Watermark.OutOfOrderness.Milliseconds())), gen: newGenerator(&s.Watermark), out: watermark.NewOutput(),
-		high: stream.MinTime, told: stream.MinTime, arrival: stream.MinTime, judged: !s.Time.Plausible || s.assigner == nil}
+		low: stream.MaxTime, high: stream.MinTime, told: stream.MinTime, arrival: stream.MinTime, judged: !s.Time.Plausible || s.assigner == nil}
 	if s.Bounded() && from.Path != source.Stdin {
 		sp.arrival = max(from.ModTime, firstStart)
 	}

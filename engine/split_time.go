@@ -30,7 +30,7 @@ func newGenerator(w *job.Watermark) watermark.Generator {
 // step moves the split's time on by row i of b: the watermark that the record causes
 // comes behind it (S5).
 func (s *split) step(b *stream.Batch, i int, ts stream.Time) {
-	s.high = max(s.high, ts)
+	s.low, s.high = min(s.low, ts), max(s.high, ts)
 	e := &s.source.Watermark.Emit
 	if s.gen == nil {
 		s.bounded.Event(ts)

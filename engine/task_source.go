@@ -491,7 +491,7 @@ func (t *sourceTask) report() SourceReport {
 	for _, s := range t.splits {
 		r.Read += s.read
 		r.Passed += s.rows
-		r.Splits = append(r.Splits, SplitReport{ID: s.name, Read: s.read, Watermark: s.out.Last(), High: s.high, Idle: s.out.Idle(), Regressions: s.regressions(), Finished: s.done || s.out.Last() == stream.MaxTime})
+		r.Splits = append(r.Splits, SplitReport{ID: s.name, Read: s.read, Watermark: s.out.Last(), Low: s.low, High: s.high, Idle: s.out.Idle(), Regressions: s.regressions(), Finished: s.done || s.out.Last() == stream.MaxTime})
 	}
 	return r
 }

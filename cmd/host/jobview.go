@@ -61,6 +61,9 @@ func jobTable(out io.Writer, j api.Job) {
 		for _, s := range j.Report.Steps {
 			stepTable(t, s)
 		}
+		for _, text := range j.Report.Apart {
+			t.add("note", text)
+		}
 	}
 	t.write(out, "")
 }

@@ -39,6 +39,9 @@ func writeLedger(w io.Writer, r *engine.Report, finished bool) {
 	steps.write(w, "")
 	fmt.Fprintln(w)
 	counted.write(w, "")
+	for _, text := range r.Apart {
+		fmt.Fprintf(w, "note: %s\n", text)
+	}
 	for _, text := range underWay {
 		fmt.Fprintf(w, "ended early: %s\n", text)
 	}

@@ -44,7 +44,7 @@ func (a *Assigner) Plausible(times []stream.Time, now stream.Time) error {
 		}
 		if fits {
 			return fault.As(fault.ErrUser, fault.As(ErrUnit, fmt.Errorf("time field %s: read in %s the first value is %s, read in %s it would be %s: is the unit %s meant?",
-				a.field, a.unit, date(times[0]), unit, date(scale(times[0], by)), unit)))
+				a.field, a.unit, Date(times[0]), unit, Date(scale(times[0], by)), unit)))
 		}
 	}
 	return nil

@@ -133,7 +133,7 @@ func (a *Assigner) bad(token []byte, why string) *Error {
 	return &Error{BadTime, fmt.Sprintf("time field %s: %s is no time in %s: %s", a.field, shown, a.unit, why)}
 }
 
-// date shows a time in messages, also where the year has more than four digits.
-func date(t stream.Time) string {
+// Date shows a time in messages, also where the year has more than four digits.
+func Date(t stream.Time) string {
 	return time.UnixMilli(int64(t)).UTC().Format("2006-01-02T15:04:05.000Z")
 }

@@ -59,6 +59,7 @@ type Output struct {
 type Report struct {
 	Sources []Source `json:"sources"`
 	Steps   []Step   `json:"steps"`
+	Apart   []string `json:"apart,omitempty"` // inputs whose times cannot meet, in words
 }
 
 // Source is the ledger of a source: read = bad + quarantined + passed.
@@ -151,7 +152,7 @@ func set(t time.Time) *time.Time {
 }
 
 func wireReport(r engine.Report) *Report {
-	out := &Report{Sources: []Source{}, Steps: []Step{}}
+	out := &Report{Sources: []Source{}, Steps: []Step{}, Apart: r.Apart}
 	for _, s := range r.Sources {
 		src := Source{ID: s.ID, Read: s.Read, Bad: s.Bad, Quarantined: s.Quarantined, Passed: s.Passed, Splits: []Split{}}
 		for _, p := range s.Splits {
