@@ -17,7 +17,7 @@ const graphs = 60
 // the same, steps read twice, windows over windows, refusals, several files. Queues of one
 // batch show where tasks would wait for each other.
 func TestGraphsMadeAtRandom(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	rows := 0
 	for seed := range uint64(graphs) {
