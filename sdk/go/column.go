@@ -42,15 +42,26 @@ func (c *column) bindValid(f frame, d *descriptor, rows int) (good bool) {
 	return good
 }
 
-// Int64Column reads a column of whole numbers.
-type Int64Column struct {
+// values is a column whose values have one size each.
+type values[T any] struct {
 	column
-	data []int64
+	data []T
 }
+
+func (c *values[T]) bind(f frame, d *descriptor, rows int) (good bool) {
+	if !c.bindValid(f, d, rows) {
+		return false
+	}
+	c.data, good = slice[T](f, d.data, rows)
+	return good
+}
+
+// Int64Column reads a column of whole numbers.
+type Int64Column struct{ values[int64] }
 
 // Int64 declares an input column of whole numbers.
 func Int64(name string) *Int64Column {
-	return &Int64Column{column: column{name: name, kind: kindInt64}}
+	return &Int64Column{values[int64]{column: column{name: name, kind: kindInt64}}}
 }
 
 // Nullable asks for records without a value too; without it the host leaves them out.
@@ -59,24 +70,13 @@ func (c *Int64Column) Nullable() *Int64Column { c.nullable = true; return c }
 // Of returns the record's value. Called per record.
 func (c *Int64Column) Of(r Row) int64 { return c.data[r.i] }
 
-func (c *Int64Column) bind(f frame, d *descriptor, rows int) (good bool) {
-	if !c.bindValid(f, d, rows) {
-		return false
-	}
-	c.data, good = slice[int64](f, d.data, rows)
-	return good
-}
-
 // Float64Column reads a column of floating-point numbers. They may be NaN or
 // infinite where the source can say so; JSON cannot.
-type Float64Column struct {
-	column
-	data []float64
-}
+type Float64Column struct{ values[float64] }
 
 // Float64 declares an input column of floating-point numbers.
 func Float64(name string) *Float64Column {
-	return &Float64Column{column: column{name: name, kind: kindFloat64}}
+	return &Float64Column{values[float64]{column: column{name: name, kind: kindFloat64}}}
 }
 
 // Nullable asks for records without a value too; without it the host leaves them out.
@@ -85,23 +85,12 @@ func (c *Float64Column) Nullable() *Float64Column { c.nullable = true; return c 
 // Of returns the record's value. Called per record.
 func (c *Float64Column) Of(r Row) float64 { return c.data[r.i] }
 
-func (c *Float64Column) bind(f frame, d *descriptor, rows int) (good bool) {
-	if !c.bindValid(f, d, rows) {
-		return false
-	}
-	c.data, good = slice[float64](f, d.data, rows)
-	return good
-}
-
 // BoolColumn reads a column of truth values.
-type BoolColumn struct {
-	column
-	data []byte
-}
+type BoolColumn struct{ values[byte] }
 
 // Bool declares an input column of truth values.
 func Bool(name string) *BoolColumn {
-	return &BoolColumn{column: column{name: name, kind: kindBool}}
+	return &BoolColumn{values[byte]{column: column{name: name, kind: kindBool}}}
 }
 
 // Nullable asks for records without a value too; without it the host leaves them out.
@@ -110,23 +99,12 @@ func (c *BoolColumn) Nullable() *BoolColumn { c.nullable = true; return c }
 // Of returns the record's value. Called per record.
 func (c *BoolColumn) Of(r Row) bool { return c.data[r.i] != 0 }
 
-func (c *BoolColumn) bind(f frame, d *descriptor, rows int) (good bool) {
-	if !c.bindValid(f, d, rows) {
-		return false
-	}
-	c.data, good = slice[byte](f, d.data, rows)
-	return good
-}
-
 // TimeColumn reads a column of event times.
-type TimeColumn struct {
-	column
-	data []Timestamp
-}
+type TimeColumn struct{ values[Timestamp] }
 
 // Time declares an input column of event times.
 func Time(name string) *TimeColumn {
-	return &TimeColumn{column: column{name: name, kind: kindTimestamp}}
+	return &TimeColumn{values[Timestamp]{column: column{name: name, kind: kindTimestamp}}}
 }
 
 // Nullable asks for records without a value too; without it the host leaves them out.
@@ -134,14 +112,6 @@ func (c *TimeColumn) Nullable() *TimeColumn { c.nullable = true; return c }
 
 // Of returns the record's value. Called per record.
 func (c *TimeColumn) Of(r Row) Timestamp { return c.data[r.i] }
-
-func (c *TimeColumn) bind(f frame, d *descriptor, rows int) (good bool) {
-	if !c.bindValid(f, d, rows) {
-		return false
-	}
-	c.data, good = slice[Timestamp](f, d.data, rows)
-	return good
-}
 
 // StringColumn reads a column of text, which is valid UTF-8.
 type StringColumn struct {

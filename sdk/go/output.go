@@ -62,93 +62,63 @@ func (c *outColumn) bindValid(f frame, d *descriptor, rows int) (good bool) {
 	return good
 }
 
-// Int64Output answers a column of whole numbers.
-type Int64Output struct {
+// outValues is a column whose values have one size each.
+type outValues[T any] struct {
 	outColumn
-	data []int64
+	data []T
 }
+
+func (c *outValues[T]) bind(f frame, d *descriptor, rows int) (good bool) {
+	if !c.bindValid(f, d, rows) {
+		return false
+	}
+	c.data, good = slice[T](f, d.data, rows)
+	return good
+}
+
+// Int64Output answers a column of whole numbers.
+type Int64Output struct{ outValues[int64] }
 
 // OutInt64 declares an output column of whole numbers.
 func OutInt64(name string) *Int64Output {
-	return &Int64Output{outColumn: outColumn{name: name, kind: kindInt64}}
+	return &Int64Output{outValues[int64]{outColumn: outColumn{name: name, kind: kindInt64}}}
 }
 
 // Set writes the column's value in the result row.
 func (c *Int64Output) Set(w *Out, v int64) { c.data[w.i] = v; c.set(w.i) }
 
-func (c *Int64Output) bind(f frame, d *descriptor, rows int) (good bool) {
-	if !c.bindValid(f, d, rows) {
-		return false
-	}
-	c.data, good = slice[int64](f, d.data, rows)
-	return good
-}
-
 // Float64Output answers a column of floating-point numbers.
-type Float64Output struct {
-	outColumn
-	data []float64
-}
+type Float64Output struct{ outValues[float64] }
 
 // OutFloat64 declares an output column of floating-point numbers.
 func OutFloat64(name string) *Float64Output {
-	return &Float64Output{outColumn: outColumn{name: name, kind: kindFloat64}}
+	return &Float64Output{outValues[float64]{outColumn: outColumn{name: name, kind: kindFloat64}}}
 }
 
 // Set writes the column's value in the result row.
 func (c *Float64Output) Set(w *Out, v float64) { c.data[w.i] = v; c.set(w.i) }
 
-func (c *Float64Output) bind(f frame, d *descriptor, rows int) (good bool) {
-	if !c.bindValid(f, d, rows) {
-		return false
-	}
-	c.data, good = slice[float64](f, d.data, rows)
-	return good
-}
-
 // BoolOutput answers a column of truth values.
-type BoolOutput struct {
-	outColumn
-	data []bool
-}
+type BoolOutput struct{ outValues[bool] }
 
 // OutBool declares an output column of truth values.
 func OutBool(name string) *BoolOutput {
-	return &BoolOutput{outColumn: outColumn{name: name, kind: kindBool}}
+	return &BoolOutput{outValues[bool]{outColumn: outColumn{name: name, kind: kindBool}}}
 }
 
 // Set writes the column's value in the result row.
 func (c *BoolOutput) Set(w *Out, v bool) { c.data[w.i] = v; c.set(w.i) }
 
-func (c *BoolOutput) bind(f frame, d *descriptor, rows int) (good bool) {
-	if !c.bindValid(f, d, rows) {
-		return false
-	}
-	c.data, good = slice[bool](f, d.data, rows)
-	return good
-}
-
 // TimeOutput answers a column of event times.
-type TimeOutput struct {
-	outColumn
-	data []Timestamp
-}
+type TimeOutput struct{ outValues[Timestamp] }
 
 // OutTime declares an output column of event times.
 func OutTime(name string) *TimeOutput {
-	return &TimeOutput{outColumn: outColumn{name: name, kind: kindTimestamp}}
+	return &TimeOutput{outValues[Timestamp]{outColumn: outColumn{name: name, kind: kindTimestamp}}}
 }
 
 // Set writes the column's value in the result row.
 func (c *TimeOutput) Set(w *Out, v Timestamp) { c.data[w.i] = v; c.set(w.i) }
-
-func (c *TimeOutput) bind(f frame, d *descriptor, rows int) (good bool) {
-	if !c.bindValid(f, d, rows) {
-		return false
-	}
-	c.data, good = slice[Timestamp](f, d.data, rows)
-	return good
-}
 
 // StringOutput answers a column of text.
 type StringOutput struct {

@@ -44,7 +44,7 @@ func (p *Int64Param) Default(v int64) *Int64Param { p.fallback, p.json = v, json
 func (p *Int64Param) Value() int64 { return p.value }
 
 func (p *Int64Param) bind(f frame, d *descriptor, rows int) bool {
-	c := Int64Column{column: column{kind: p.kind}}
+	c := Int64Column{values[int64]{column: column{kind: p.kind}}}
 	if !c.bind(f, d, rows) {
 		return false
 	}
@@ -76,7 +76,7 @@ func (p *Float64Param) Default(v float64) *Float64Param {
 func (p *Float64Param) Value() float64 { return p.value }
 
 func (p *Float64Param) bind(f frame, d *descriptor, rows int) bool {
-	c := Float64Column{column: column{kind: p.kind}}
+	c := Float64Column{values[float64]{column: column{kind: p.kind}}}
 	if !c.bind(f, d, rows) {
 		return false
 	}
@@ -105,7 +105,7 @@ func (p *BoolParam) Default(v bool) *BoolParam { p.fallback, p.json = v, jsonBoo
 func (p *BoolParam) Value() bool { return p.value }
 
 func (p *BoolParam) bind(f frame, d *descriptor, rows int) bool {
-	c := BoolColumn{column: column{kind: p.kind}}
+	c := BoolColumn{values[byte]{column: column{kind: p.kind}}}
 	if !c.bind(f, d, rows) {
 		return false
 	}
