@@ -64,7 +64,7 @@ func (r *reader) lintTime() {
 				r.report(s.trigger, "steps.%s.trigger: %s; %s needs it: say time: processing, or give the source a watermark", s.ID, none, s.Trigger.byEventTime())
 			}
 		}
-		if up := r.atTheEnd(s, map[*stepSpec]bool{}); up != nil {
+		if up := r.atTheEnd(s); up != nil {
 			last := fmt.Sprintf("step %s has %s windows, which have no end: its results carry the last of all times, and", up.ID, up.Window.Kind)
 			switch {
 			case s.Join != nil && s.Join.Kind == IntervalJoin:
@@ -82,27 +82,44 @@ func (r *reader) lintTime() {
 	}
 }
 
-// atTheEnd returns a step that s reads, directly or through steps without a window, whose
-// windows have no end: a result carries its window's last time (S96), MAX there.
-func (r *reader) atTheEnd(s *stepSpec, seen map[*stepSpec]bool) *stepSpec {
-	if seen[s] {
-		return nil
-	}
-	seen[s] = true
-	for _, from := range s.From {
-		up := r.stepOf(from)
-		switch {
-		case up == nil:
-		case up.Window == nil && up.Join == nil:
-			if found := r.atTheEnd(up, seen); found != nil {
-				return found
-			}
-		case up.Window != nil && (up.Window.Kind == Global || up.Window.Kind == Count):
+// atTheEnd returns a step whose results s reads and whose windows have no end: a result
+// carries its window's last time (S96), MAX there.
+func (r *reader) atTheEnd(s *stepSpec) *stepSpec {
+	for _, up := range r.behind(s) {
+		if up.Window != nil && (up.Window.Kind == Global || up.Window.Kind == Count) {
 			return up
 		}
 	}
 	return nil
 }
+
+// behind returns the steps with windows, and the joins, whose results a step reads,
+// directly or through steps that only pass them on.
+func (r *reader) behind(s *stepSpec) []*stepSpec {
+	var out []*stepSpec
+	seen := map[*stepSpec]bool{}
+	var find func(s *stepSpec)
+	find = func(s *stepSpec) {
+		if seen[s] {
+			return
+		}
+		seen[s] = true
+		for _, from := range s.From {
+			switch up := r.stepOf(from); {
+			case up == nil:
+			case up.passes():
+				find(up)
+			default:
+				out = append(out, up)
+			}
+		}
+	}
+	find(s)
+	return out
+}
+
+// passes reports whether a step only passes records on.
+func (s *Step) passes() bool { return s.Window == nil && s.Join == nil }
 
 // eventTime reports whether the windows of a step end by the watermark.
 func (s *Step) eventTime() bool {
@@ -136,18 +153,12 @@ func (r *reader) upstream(s *stepSpec, is func(*sourceSpec) bool) *sourceSpec {
 }
 
 // updated says why results of a step may come again in another version, or "".
-func (r *reader) updated(s *stepSpec, seen map[*stepSpec]bool) string {
-	if seen[s] {
-		return ""
-	}
-	seen[s] = true
+func (r *reader) updated(s *stepSpec) string {
 	switch {
-	case s.Window == nil && s.Join == nil: // what it passes on
-		for _, from := range s.From {
-			if up := r.stepOf(from); up != nil {
-				if why := r.updated(up, seen); why != "" {
-					return why
-				}
+	case s.passes():
+		for _, up := range r.behind(s) {
+			if why := r.updated(up); why != "" {
+				return why
 			}
 		}
 	case s.Window == nil:
@@ -206,7 +217,7 @@ func (r *reader) lintSinks() {
 		switch name := s.From.Name; {
 		case step != nil && name == "":
 			step.read = true
-			if why := r.updated(step, map[*stepSpec]bool{}); s.OnlyLast && why != "" {
+			if why := r.updated(step); s.OnlyLast && why != "" {
 				r.report(s.at, "%s.only_final: results of %s may be updated, since %s", path, step.ID, why)
 			}
 			continue
