@@ -140,36 +140,46 @@ func (j *Job) stepReport(st *job.Step) StepReport {
 // sourceSep stands between the names of a union's inputs.
 const sourceSep = ", "
 
+// source returns the report of a source, nil where id is another operator.
+func (r *Report) source(id string) *SourceReport {
+	for i := range r.Sources {
+		if r.Sources[i].ID == id {
+			return &r.Sources[i]
+		}
+	}
+	return nil
+}
+
+// step returns the report of a step, nil where id is another operator.
+func (r *Report) step(id string) *StepReport {
+	for i := range r.Steps {
+		if r.Steps[i].ID == id {
+			return &r.Steps[i]
+		}
+	}
+	return nil
+}
+
 func (m *merger) source(r SourceReport) {
 	m.waiting[r.ID]--
-	for i := range m.out.Sources {
-		s := &m.out.Sources[i]
-		if s.ID != r.ID {
-			continue
-		}
-		s.Read += r.Read
-		s.Bad += r.Bad
-		s.Quarantined += r.Quarantined
-		s.Passed += r.Passed
-		s.Splits = append(s.Splits, r.Splits...)
-		slices.SortFunc(s.Splits, func(a, b SplitReport) int { return strings.Compare(a.ID, b.ID) })
-	}
+	s := m.out.source(r.ID)
+	s.Read += r.Read
+	s.Bad += r.Bad
+	s.Quarantined += r.Quarantined
+	s.Passed += r.Passed
+	s.Splits = append(s.Splits, r.Splits...)
+	slices.SortFunc(s.Splits, func(a, b SplitReport) int { return strings.Compare(a.ID, b.ID) })
 }
 
 func (m *merger) step(r StepReport) {
 	m.waiting[r.ID]--
-	for i := range m.out.Steps {
-		s := &m.out.Steps[i]
-		if s.ID != r.ID {
-			continue
-		}
-		s.Watermark = min(s.Watermark, r.Watermark)
-		s.Panes += r.Panes
-		s.Rows += r.Rows
-		s.Updates += r.Updates
-		for _, l := range r.Inputs {
-			s.add(l)
-		}
+	s := m.out.step(r.ID)
+	s.Watermark = min(s.Watermark, r.Watermark)
+	s.Panes += r.Panes
+	s.Rows += r.Rows
+	s.Updates += r.Updates
+	for _, l := range r.Inputs {
+		s.add(l)
 	}
 }
 
@@ -217,11 +227,9 @@ func (m *merger) span(id string) span {
 	for _, from := range m.within[id] {
 		out = out.with(m.span(from))
 	}
-	for i := range m.out.Sources {
-		if s := &m.out.Sources[i]; s.ID == id {
-			for _, split := range s.Splits {
-				out = out.with(span{split.Low, split.High})
-			}
+	if s := m.out.source(id); s != nil {
+		for _, split := range s.Splits {
+			out = out.with(span{split.Low, split.High})
 		}
 	}
 	return out
@@ -231,21 +239,18 @@ func (m *merger) span(id string) span {
 // inputs are: it runs inside of them.
 func (m *merger) watermark(id string) stream.Time {
 	wm := stream.MaxTime
-	for _, from := range m.within[id] {
-		wm = min(wm, m.watermark(from))
-	}
-	for i := range m.out.Sources {
-		if s := &m.out.Sources[i]; s.ID == id {
-			for _, split := range s.Splits {
-				if !split.Finished && !split.Idle {
-					wm = min(wm, split.Watermark)
-				}
-			}
+	if from := m.within[id]; from != nil {
+		for _, f := range from {
+			wm = min(wm, m.watermark(f))
 		}
+		return wm
 	}
-	for i := range m.out.Steps {
-		if s := &m.out.Steps[i]; s.ID == id && m.within[id] == nil {
-			wm = min(wm, s.Watermark)
+	if s := m.out.step(id); s != nil {
+		return s.Watermark
+	}
+	for _, split := range m.out.source(id).Splits {
+		if !split.Finished && !split.Idle {
+			wm = min(wm, split.Watermark)
 		}
 	}
 	return wm
@@ -256,15 +261,10 @@ func (m *merger) watermark(id string) stream.Time {
 func (r *Report) PassedTo(l *Ledger) int64 {
 	n := int64(0)
 	for _, from := range strings.Split(l.Source, sourceSep) {
-		for _, s := range r.Sources {
-			if s.ID == from {
-				n += s.Passed
-			}
-		}
-		for _, s := range r.Steps {
-			if s.ID == from {
-				n += s.Rows
-			}
+		if s := r.source(from); s != nil {
+			n += s.Passed
+		} else if s := r.step(from); s != nil {
+			n += s.Rows
 		}
 	}
 	return n
