@@ -40,15 +40,27 @@ var errColumns = fault.As(fault.ErrCorrupt, errors.New("snapshot has a table of 
 
 // Columns reads a table into c, which has no rows and the columns that the table must
 // have. Damaged numbers cannot ask for more memory than the snapshot has bytes.
-func (r *Reader) Columns(c *stream.Columns) {
-	rows := int64(r.U32())
-	if int(r.U32()) != len(c.Cols) {
+func (r *Reader) Columns(c *stream.Columns) { r.columns(c, false) }
+
+// OwnColumns reads a table into the empty c, with the columns that the table has.
+func (r *Reader) OwnColumns(c *stream.Columns) { r.columns(c, true) }
+
+func (r *Reader) columns(c *stream.Columns, own bool) {
+	rows, cols := int64(r.U32()), r.Len()
+	if own && cols > 0 {
+		c.Cols = make([]stream.Column, cols)
+	}
+	if cols != len(c.Cols) {
 		r.Fail(errColumns)
 		return
 	}
 	for n := range c.Cols {
 		col := &c.Cols[n]
-		if kind := stream.Kind(r.U8()); kind != col.Kind {
+		kind := stream.Kind(r.U8())
+		if own {
+			col.Kind = kind
+		}
+		if kind != col.Kind {
 			r.Fail(errColumns)
 		}
 		var valid stream.Bits

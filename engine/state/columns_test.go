@@ -64,6 +64,11 @@ func TestATableReadsBack(t *testing.T) {
 				}
 			}
 		}
+		var own stream.Columns
+		r = NewReader(w.Buf)
+		if r.OwnColumns(&own); r.Err() != nil || own.N != got.N || !reflect.DeepEqual(own.Cols, got.Cols) || string(own.Blob) != string(got.Blob) {
+			t.Errorf("%s: with its own columns %+v, %v, want %+v", name, own, r.Err(), got)
+		}
 	}
 }
 
@@ -93,6 +98,10 @@ func TestADamagedTableIsAnError(t *testing.T) {
 		r := NewReader(w.Buf[:n])
 		if r.Columns(&c); !errors.Is(r.Err(), fault.ErrCorrupt) {
 			t.Errorf("%d bytes of %d: %v", n, len(w.Buf), r.Err())
+		}
+		r = NewReader(w.Buf[:n])
+		if r.OwnColumns(new(stream.Columns)); !errors.Is(r.Err(), fault.ErrCorrupt) {
+			t.Errorf("%d bytes of %d, with its own columns: %v", n, len(w.Buf), r.Err())
 		}
 	}
 	for name, kinds := range map[string][]stream.Kind{"fewer columns": columnKinds[:4], "other columns": {stream.Float64, stream.Float64, stream.Bool, stream.String, stream.Timestamp}} {

@@ -268,7 +268,7 @@ func (l *elements) write(w *state.Writer) {
 		w.U64(e.seq)
 	}
 	for s := range l.sides {
-		writeColumns(w, &l.sides[s])
+		w.Columns(&l.sides[s])
 	}
 }
 
@@ -282,68 +282,10 @@ func readElements(r *state.Reader) *elements {
 		l.refs = append(l.refs, e)
 	}
 	for s := range l.sides {
-		readColumns(r, &l.sides[s])
+		r.OwnColumns(&l.sides[s])
 		if uint32(l.sides[s].N) != rows[s] {
 			r.Fail(fault.As(fault.ErrCorrupt, errors.New("snapshot has a list and its records in different numbers")))
 		}
 	}
 	return l
-}
-
-func writeColumns(w *state.Writer, c *stream.Columns) {
-	w.Len(len(c.Cols))
-	w.U32(uint32(c.N))
-	for n := range c.Cols {
-		col := &c.Cols[n]
-		w.U8(uint8(col.Kind))
-		for i := range c.N {
-			if w.Bool(!col.Null(i)); col.Null(i) {
-				continue
-			}
-			switch col.Kind {
-			case stream.Int64, stream.Timestamp:
-				w.I64(col.Ints[i])
-			case stream.Float64:
-				w.F64(col.Floats[i])
-			case stream.Bool:
-				w.Bool(col.Bools[i])
-			default:
-				w.Bytes(col.Strs[i].Bytes(c.Blob))
-			}
-		}
-	}
-}
-
-func readColumns(r *state.Reader, c *stream.Columns) {
-	n := r.Len()
-	rows := int(r.U32())
-	c.Cols = make([]stream.Column, n)
-	for n := range c.Cols {
-		col := &c.Cols[n]
-		col.Kind = stream.Kind(r.U8())
-		for range rows {
-			if r.Done() {
-				break
-			}
-			if !r.Bool() {
-				col.AppendNull()
-				continue
-			}
-			switch col.Kind {
-			case stream.Int64, stream.Timestamp:
-				col.AppendInt(r.I64())
-			case stream.Float64:
-				col.AppendFloat(r.F64())
-			case stream.Bool:
-				col.AppendBool(r.Bool())
-			default:
-				p := r.Bytes()
-				col.AppendStr(stream.Str{Off: uint32(len(c.Blob)), Len: uint32(len(p))})
-				c.Blob = append(c.Blob, p...)
-			}
-		}
-	}
-	if c.N = rows; n == 0 {
-		c.Cols, c.N = nil, 0
-	}
 }
