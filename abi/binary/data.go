@@ -32,33 +32,18 @@ func (s *segment) end() uint64 { return uint64(s.at) + uint64(len(s.init)) }
 // module whose data cannot be judged at sight is copied as it is: segments that
 // overlap, are used by instructions, or have a computed address.
 func MergeData(module []byte) []byte {
-	out := make([]byte, 0, len(module))
-	rest := module
-	take := func(n int) {
-		out = append(out, rest[:n]...)
-		rest = rest[n:]
-	}
-	take(min(8, len(rest)))
-	for len(rest) > 0 {
-		size, n := binary.Uvarint(rest[1:])
-		if n <= 0 || size > uint64(len(rest)-1-n) || rest[0] == dataCountSection {
-			break
+	judged := true
+	return rewrite(module, func(id byte, body []byte) ([]byte, bool) {
+		judged = judged && id != dataCountSection
+		if !judged || id != dataSection {
+			return nil, false
 		}
-		end := 1 + n + int(size)
-		if rest[0] == dataSection {
-			if segments, ok := readData(rest[1+n : end]); ok {
-				body := appendData(nil, mergeSegments(segments))
-				out = append(out, dataSection)
-				out = binary.AppendUvarint(out, uint64(len(body)))
-				out = append(out, body...)
-				rest = rest[end:]
-				continue
-			}
+		segments, ok := readData(body)
+		if !ok {
+			return nil, false
 		}
-		take(end)
-	}
-	take(len(rest))
-	return out
+		return appendSection(nil, dataSection, appendData(nil, mergeSegments(segments))), true
+	})
 }
 
 // readData reads a data section whose segments are active, in the only memory, at
