@@ -20,6 +20,7 @@ type edge struct {
 	pool   *exchange.Pool
 	parts  []statelessPart
 	router *exchange.Router // nil: the way ends at sinks
+	local  *local           // nil: records go to the reader as they are
 
 	sinks   []portSink
 	records *result.PassEncoder
@@ -72,7 +73,10 @@ func (e *edge) send(ctx context.Context, b *stream.Batch) error {
 			return err
 		}
 	}
-	if e.router != nil {
+	switch {
+	case e.local != nil:
+		return e.local.send(ctx, e.pool, b)
+	case e.router != nil:
 		return e.router.Send(ctx, b)
 	}
 	for n := range e.sinks {
@@ -138,6 +142,9 @@ func (e *edge) close() error {
 		e.router.Close()
 	}
 	var errs []error
+	if e.local != nil {
+		errs = append(errs, e.local.Close())
+	}
 	for i := range e.parts {
 		errs = append(errs, e.parts[i].fn.Close())
 	}

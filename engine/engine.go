@@ -53,9 +53,12 @@ func New(ctx context.Context, g *job.Graph, o Options) (*Job, error) {
 func (j *Job) Discard() error {
 	var errs []error
 	for _, t := range j.keyed {
-		errs = append(errs, t.op.Close())
+		errs = append(errs, t.op.Close(), t.out.close())
 	}
 	for _, t := range j.feeds {
+		for _, e := range t.edges {
+			errs = append(errs, e.close())
+		}
 		for _, s := range t.splits {
 			errs = append(errs, s.close())
 		}

@@ -10,7 +10,7 @@ import (
 
 // PlanOf says how a windowed step is going to be run: it asks the planner that the run
 // asks, so that what validate shows is what happens. The step was checked.
-func PlanOf(st *job.Step) window.Choice {
+func PlanOf(g *job.Graph, st *job.Step) window.Choice {
 	spec := &stepSpec{Step: st}
 	var name func(t *job.Trigger)
 	name = func(t *job.Trigger) { // the fields that a shape reads; their kinds do not matter
@@ -24,7 +24,8 @@ func PlanOf(st *job.Step) window.Choice {
 	if st.Evictor != nil {
 		spec.fields = append(spec.fields, stream.Field{Name: st.Evictor.Field})
 	}
-	s := window.Spec{}
+	s := window.Spec{Sources: fromSources(g, st)}
+	s.Key = make([]stream.Field, len(st.Key))
 	s.Lateness = ms(st.AllowedLateness)
 	if err := (&Job{}).shape(spec, &s); err != nil {
 		panic("BUG: the job was checked: " + err.Error())

@@ -179,12 +179,32 @@ func (m *Manual) Tick(ctx context.Context) error {
 // others, forgets the operators with their functions, and goes on with new ones from the
 // snapshot, which must change nothing (S105). Sources are read on as they are.
 func (m *Manual) Restore(ctx context.Context) error {
+	for _, t := range m.job.feeds {
+		for _, e := range t.edges {
+			if e.local == nil {
+				continue
+			}
+			if err := m.restoreLocal(ctx, e); err != nil {
+				return fmt.Errorf("source %s: restore: %w", t.spec.ID, err)
+			}
+		}
+	}
 	for _, t := range m.job.keyed {
 		if err := m.restore(ctx, t); err != nil {
 			return fmt.Errorf("step %s: restore: %w", t.step.ID, err)
 		}
 	}
 	return nil
+}
+
+func (m *Manual) restoreLocal(ctx context.Context, e *edge) error {
+	old := e.local
+	next, err := m.job.newLocal(ctx, old.step, old.sender, old.router, old.inbox)
+	if err != nil {
+		return err
+	}
+	e.local = next
+	return errors.Join(next.Restore(old.Snapshot()), old.Close())
 }
 
 func (m *Manual) restore(ctx context.Context, t *keyedTask) error {
@@ -212,18 +232,7 @@ func (m *Manual) Take() map[job.Port][][]byte {
 }
 
 // Close frees what the job holds. It fires nothing.
-func (m *Manual) Close() error {
-	var errs []error
-	for _, t := range m.job.feeds {
-		for _, e := range t.edges {
-			errs = append(errs, e.close())
-		}
-	}
-	for _, t := range m.job.keyed {
-		errs = append(errs, t.out.close())
-	}
-	return errors.Join(append(errs, m.job.Discard())...)
-}
+func (m *Manual) Close() error { return m.job.Discard() }
 
 func (m *Manual) each(sourceID string, f func(*sourceTask) error) error {
 	for _, t := range m.job.feeds {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"tidemark/engine/agg"
 	"tidemark/engine/exchange"
@@ -29,6 +30,10 @@ type stepSpec struct {
 	order   []int            // where the operator has the result of each; nil: in order
 	before  *statelessSpec   // what it does to records first; nil: nothing
 	join    *joinSpec        // nil: no join
+
+	// Of its senders, which do some of its work where it is over all keys (P4): records
+	// that they have added up, and that a function has refused.
+	added, refused atomic.Int64
 }
 
 // plan turns the graph into tasks: the logical operators into subtasks, the edges into
@@ -231,6 +236,7 @@ func (j *Job) planTasks(ctx context.Context, spec *stepSpec, inputs []*feed) err
 		inboxes = append(inboxes, t.inbox)
 	}
 	j.feedsByID[spec.ID] = out
+	adds := spec.Windowed() && PlanOf(j.graph, spec.Step).Local
 	n := 0
 	for i, in := range inputs {
 		for _, t := range in.tasks {
@@ -238,8 +244,13 @@ func (j *Job) planTasks(ctx context.Context, spec *stepSpec, inputs []*feed) err
 			if err != nil {
 				return err
 			}
-			e.router = exchange.NewRouter(n, spec.keyCols[i], j.graph.MaxParallelism, inboxes, t.store())
 			t.addEdge(e)
+			e.router = exchange.NewRouter(n, spec.keyCols[i], j.graph.MaxParallelism, inboxes, t.store())
+			if adds {
+				if e.local, err = j.newLocal(ctx, spec, n, e.router, inboxes[0]); err != nil {
+					return err
+				}
+			}
 			n++
 		}
 	}
@@ -283,13 +294,13 @@ func (t *keyedTask) build(ctx context.Context) error {
 	}
 	t.results = t.job.portSinks(job.Port{Operator: st.ID})
 	t.late = t.job.portSinks(job.Port{Operator: st.ID, Name: "late"})
-	t.failed = t.job.portSinks(job.Port{Operator: st.ID, Name: "failed"})
+	t.refusals = t.job.newRefusals(st)
 	t.line = t.encoder(result.RFC3339)
 	for _, p := range t.results {
 		t.encoders = append(t.encoders, t.encoder(p.format))
 	}
 	t.records = map[result.TimeFormat]*result.RecordEncoder{}
-	for _, p := range slices.Concat(t.late, t.failed) {
+	for _, p := range t.late {
 		t.records[p.format] = result.NewRecordEncoder(t.job.origin(), st.ID, st.key, p.format)
 	}
 	return nil

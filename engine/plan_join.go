@@ -156,7 +156,7 @@ func (w windows) held() int64 { return w.Panes() }
 func (w windows) ledgers(from []string) []Ledger {
 	l := w.Ledger()
 	return []Ledger{{Source: strings.Join(from, sourceSep), Filtered: l.Filtered, Failed: l.Failed, Late: l.Late, NoWindow: l.NoWindow, Counted: l.Counted,
-		Open: l.Open, Fired: l.Fired, Unfired: l.Unfired, Behind: l.Behind, LateAccepted: l.LateAccepted}}
+		Open: l.Open, Fired: l.Fired, Unfired: l.Unfired, Behind: l.Behind, LateAccepted: l.LateAccepted, Partials: l.Partials, InPartials: l.InPartials}}
 }
 
 // interval is an interval join. It has no clock.

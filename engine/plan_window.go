@@ -18,6 +18,7 @@ import (
 func (j *Job) windowSpec(ctx context.Context, st *stepSpec) (window.Spec, error) {
 	s := window.Spec{Groups: j.graph.MaxParallelism}
 	s.Key, s.DropNullKey = st.key, st.NullKey == job.Drop
+	s.Sources = fromSources(j.graph, st.Step)
 	s.Lateness = ms(st.AllowedLateness)
 	s.SetAside = st.OnError == job.DeadLetter
 	s.Fine = j.graph.Settings.OrderReplay || j.opts.fine

@@ -75,6 +75,10 @@ type Ledger struct {
 	// the ones that a window past its end still took.
 	Behind       int64 `json:"behind"`
 	LateAccepted int64 `json:"late_accepted"`
+	// Partials is how many sums came in place of records, of a window over all keys whose
+	// senders add up (P4), and InPartials how many records these were.
+	Partials   int64 `json:"partials,omitempty"`
+	InPartials int64 `json:"in_partials,omitempty"`
 }
 
 // SinkReport is what a sink wrote.
@@ -196,6 +200,8 @@ func (s *StepReport) add(l Ledger) {
 			t.Unfired += l.Unfired
 			t.Behind += l.Behind
 			t.LateAccepted += l.LateAccepted
+			t.Partials += l.Partials
+			t.InPartials += l.InPartials
 			return
 		}
 	}

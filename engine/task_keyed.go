@@ -8,12 +8,10 @@ import (
 	"time"
 
 	"tidemark/engine/exchange"
-	"tidemark/engine/job"
 	"tidemark/engine/result"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
 	"tidemark/engine/window"
-	"tidemark/internal/fault"
 )
 
 // keyedTask runs a step for some key groups: exchange, window, function, sink. One
@@ -28,8 +26,8 @@ type keyedTask struct {
 	results  []portSink
 	encoders []*result.Encoder // one for each of results
 	late     []portSink
-	failed   []portSink
 	records  map[result.TimeFormat]*result.RecordEncoder
+	refusals refusals
 
 	out     *forward        // to the steps that read this one
 	line    *result.Encoder // for these: what a late or failed output shows as the record
@@ -98,7 +96,7 @@ func (t *keyedTask) process(ctx context.Context, b *stream.Batch) error {
 
 // flush sends the output of a batch to the sinks.
 func (t *keyedTask) flush(ctx context.Context) error {
-	for _, ports := range [][]portSink{t.results, t.late, t.failed} {
+	for _, ports := range [][]portSink{t.results, t.late, t.refusals.failed} {
 		if err := flushPorts(ctx, ports); err != nil {
 			return err
 		}
@@ -230,56 +228,30 @@ func (t *keyedTask) Late(b *stream.Batch, i int, w stream.Window, wm stream.Time
 	return t.overflow(t.late)
 }
 
-// Refused applies the step's policy to a record that user code refused.
+// Refused takes a record that user code refused.
 func (t *keyedTask) Refused(b *stream.Batch, i int, w stream.Window, f *udf.Failure) error {
-	if t.step.OnError != job.DeadLetter {
-		return refusal(f, "record %s in %s", t.job.placeText(b, i), windowText(w))
-	}
-	for n := range t.failed {
-		p := &t.failed[n]
-		p.lines = t.records[p.format].Failed(p.lines, b, i, w, f.Module, f.Error())
-		p.rows++
-	}
-	return nil
+	return t.refusals.record(b, i, w, f)
 }
 
-// RefusedPane applies it to a pane whose result could not be computed.
+// RefusedPane takes a pane whose result could not be computed.
 func (t *keyedTask) RefusedPane(key []byte, w stream.Window, f *udf.Failure) error {
-	if t.step.OnError != job.DeadLetter {
-		return refusal(f, "result of key %s in %s", t.keyText(key), windowText(w))
-	}
-	for n := range t.failed {
-		p := &t.failed[n]
-		p.lines = t.records[p.format].FailedPane(p.lines, key, w, f.Module, f.Error())
-		p.rows++
-	}
-	return nil
-}
-
-// keyText is a key for people.
-func (t *keyedTask) keyText(key []byte) string {
-	return result.NewRecordEncoder(t.job.origin(), t.step.ID, t.step.key, result.RFC3339).KeyText(key)
-}
-
-// refusal is the error that ends a job whose policy is to fail.
-func refusal(f *udf.Failure, what string, args ...any) error {
-	class := fault.ErrUser
-	if f.Module != "" {
-		class = fault.ErrGuest
-	}
-	return fault.As(class, fmt.Errorf("%s: %w", fmt.Sprintf(what, args...), f))
-}
-
-func windowText(w stream.Window) string {
-	if w == stream.Global {
-		return "no window"
-	}
-	return fmt.Sprintf("window %s to %s", result.TimeText(w.Start), result.TimeText(w.End))
+	return t.refusals.pane(key, w, f)
 }
 
 // report is the task's part of the step's report.
 func (t *keyedTask) report() StepReport {
-	return StepReport{ID: t.step.ID, Watermark: t.op.Watermark(), Panes: t.op.held(), Rows: t.rows, Updates: t.updates, Inputs: t.op.ledgers(t.step.From)}
+	r := StepReport{ID: t.step.ID, Watermark: t.op.Watermark(), Panes: t.op.held(), Rows: t.rows, Updates: t.updates, Inputs: t.op.ledgers(t.step.From)}
+	t.ofSenders(&r)
+	return r
+}
+
+// ofSenders adds what the senders of a step over all keys have done of its work (P4).
+func (t *keyedTask) ofSenders(r *StepReport) {
+	l := &r.Inputs[0]
+	l.Failed += t.step.refused.Load()
+	held := t.step.added.Load() - l.InPartials // on time by the sender's watermark, so that nothing makes them late
+	l.Counted += held
+	l.Open += held
 }
 
 var _ window.Output = (*keyedTask)(nil)

@@ -39,6 +39,13 @@ func writeLedger(w io.Writer, r *engine.Report, finished bool) {
 	steps.write(w, "")
 	fmt.Fprintln(w)
 	counted.write(w, "")
+	for _, s := range r.Steps {
+		for _, l := range s.Inputs {
+			if l.Partials > 0 {
+				fmt.Fprintf(w, "step %s: its senders added %s up to %s\n", s.ID, count(l.InPartials, "record"), count(l.Partials, "partial"))
+			}
+		}
+	}
 	for _, text := range r.Apart {
 		fmt.Fprintf(w, "note: %s\n", text)
 	}

@@ -78,7 +78,7 @@ func validationOf(j *localJob) *validation {
 		v.Settings = append(v.Settings, setting(s))
 	}
 	for i := range g.Steps {
-		v.Plan = append(v.Plan, planOf(&g.Steps[i]))
+		v.Plan = append(v.Plan, planOf(g, &g.Steps[i]))
 	}
 	for _, p := range g.Plugins {
 		v.Checks = append(v.Checks, check{"plug-in " + p.Name, fmt.Sprintf("%s, sha256:%s", short(p.File), p.Digest)})
@@ -104,7 +104,7 @@ func validationOf(j *localJob) *validation {
 }
 
 // planOf says how a step keeps what it has taken and what decides that it fires.
-func planOf(s *job.Step) plan {
+func planOf(g *job.Graph, s *job.Step) plan {
 	p := plan{Step: s.ID, Trigger: "native"}
 	w, overlap := s.Window, s.Overlap()
 	callbacks := "the trigger is called once for each record"
@@ -121,7 +121,7 @@ func planOf(s *job.Step) plan {
 		p.Why, p.Cost = "a record is paired when it comes with those of the other side that are there", "each record, until none can come that it would pair with"
 		return p
 	}
-	c := engine.PlanOf(s)
+	c := engine.PlanOf(g, s)
 	p.Contents, p.Why = string(c.Contents), c.Reason
 	switch {
 	case c.Contents == window.Elements:
@@ -132,6 +132,9 @@ func planOf(s *job.Step) plan {
 		p.Cost = "one accumulator for each key and open window; a record touches one"
 	default:
 		p.Cost = fmt.Sprintf("one accumulator for each key and open window; a record touches %d; %s", overlap, callbacks)
+	}
+	if c.Local {
+		p.Cost += "; the task gets one partial for each file and slice, and records that are late as they are"
 	}
 	return p
 }

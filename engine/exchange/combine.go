@@ -104,6 +104,12 @@ func (c *combiner) tell(sender int, b *stream.Batch) bool {
 	return b.Trailing > before || status != stream.Same
 }
 
+// abreast reports whether a sender takes part in the combined time: it is active and not
+// behind (S18). Inputs with a watermark each are always waited for.
+func (c *combiner) abreast(sender int) bool {
+	return c.valves[c.input[sender]].Abreast(c.channel[sender])
+}
+
 func (c *combiner) snapshot(w *state.Writer) {
 	for _, v := range c.valves {
 		v.Snapshot(w)

@@ -10,7 +10,9 @@ package exchange
 import (
 	"bytes"
 	"context"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"tidemark/engine/state"
 	"tidemark/engine/stream"
@@ -45,6 +47,8 @@ type queue struct {
 	tail    place         // where the sender stands after all that is queued
 	closed  bool          // the sender has ended
 	space   chan struct{} // tells the sender that a batch was taken
+	back    uint64        // how often the sender has become active; not in ordered replay
+	joined  atomic.Uint64 // back, when the sender was last seen abreast of the combined time
 }
 
 func (q *queue) place() place {
@@ -105,41 +109,49 @@ func NewInbox(c Config) *Inbox {
 	return in
 }
 
-// Send hands a batch over, waiting while the sender's queue is full. A batch without
-// rows tells how far the sender has got; in ordered replay it takes no room, so it
-// never waits. That, and that every sender sends to all receivers after each of its
-// batches, is why bounded queues cannot deadlock: a receiver waits for a sender that
-// is behind the rows it holds, and following such waits one gets ever further behind.
-func (in *Inbox) Send(ctx context.Context, sender int, b *stream.Batch) error {
-	b.Input = uint8(in.inputs[sender])
-	if in.ordered && b.N == 0 {
-		in.mu.Lock()
-		in.queues[sender].tail = place{wm: b.Trailing, split: b.Next, pos: b.NextPos}
-		in.mu.Unlock()
-		in.pool.Put(b)
-		in.Notify()
-		return nil
-	}
+// Send hands batches over: those that a sender has made of one batch of its own, mostly
+// just one. It waits while the sender's queue is full, once for all of them.
+//
+// A batch without rows tells how far the sender has got; in ordered replay it takes no
+// room, so it never waits. That, and that every sender sends to all receivers after each
+// of its batches, is why bounded queues cannot deadlock: a receiver waits for a sender that
+// is behind the rows it holds, and following such waits one gets ever further behind. If a
+// sender waited between batches of one call, a receiver would hold rows that are ahead of
+// what the others know of it.
+func (in *Inbox) Send(ctx context.Context, sender int, batches ...*stream.Batch) error {
 	q := &in.queues[sender]
-	for {
-		in.mu.Lock()
-		if len(q.batches) < in.depth {
-			q.batches = append(q.batches, b)
-			q.tail = place{wm: b.Trailing, split: b.Next, pos: b.NextPos}
-			if !in.ordered {
-				in.fifo = append(in.fifo, sender)
-			}
-			in.mu.Unlock()
-			in.Notify()
-			return nil
-		}
-		in.mu.Unlock()
+	for !in.put(q, sender, batches) {
 		select {
 		case <-q.space:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+	in.Notify()
+	return nil
+}
+
+// put queues batches, all or none of them.
+func (in *Inbox) put(q *queue, sender int, batches []*stream.Batch) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	told := func(b *stream.Batch) bool { return in.ordered && b.N == 0 }
+	if len(q.batches) >= in.depth && slices.ContainsFunc(batches, func(b *stream.Batch) bool { return !told(b) }) {
+		return false
+	}
+	for _, b := range batches {
+		q.tail = place{wm: b.Trailing, split: b.Next, pos: b.NextPos}
+		if told(b) {
+			in.pool.Put(b)
+			continue
+		}
+		b.Input = uint8(in.inputs[sender])
+		q.batches = append(q.batches, b)
+		if !in.ordered {
+			in.fifo = append(in.fifo, sender)
+		}
+	}
+	return true
 }
 
 // Close tells that the sender sends nothing any more. If its input has come to an end
@@ -199,12 +211,20 @@ func (in *Inbox) arrive() (b *stream.Batch, end bool) {
 	for len(in.fifo) > 0 {
 		s := in.fifo[0]
 		in.fifo = in.fifo[1:]
-		b := in.take(&in.queues[s])
+		q := &in.queues[s]
+		b := in.take(q)
+		if b.Status == stream.BecameActive {
+			q.back++
+		}
 		for i, wm := range b.WM {
 			in.combine.watermark(s, wm)
 			b.WM[i] = in.combine.out()
 		}
-		if in.combine.tell(s, b) || b.N > 0 {
+		news := in.combine.tell(s, b)
+		if in.combine.abreast(s) {
+			q.joined.Store(q.back)
+		}
+		if news || b.N > 0 {
 			return b, false
 		}
 		in.pool.Put(b)
@@ -236,8 +256,8 @@ func (in *Inbox) merge() (b *stream.Batch, end bool) {
 		if b == nil {
 			b = in.pool.Get(src)
 		}
-		if b.Source != src.Source || b.Input != src.Input {
-			return in.trailing(b, q.place().wm), false // inputs have columns of their own
+		if b.Source != src.Source || b.Input != src.Input || b.Partial != src.Partial {
+			return in.trailing(b, q.place().wm), false // they have columns of their own
 		}
 		for q.head < src.N && b.N < in.rows && !b.Heavy() && !in.passed(lo, next) {
 			b.AppendRow(src, q.head)
@@ -282,6 +302,11 @@ func (in *Inbox) trailing(b *stream.Batch, wm stream.Time) *stream.Batch {
 	return b
 }
 
+// Joined returns how many times a sender had become active when it was last seen abreast
+// of the combined time: from then on, until it is idle again, that time does not pass the
+// sender's. Any goroutine may call it.
+func (in *Inbox) Joined(sender int) uint64 { return in.queues[sender].joined.Load() }
+
 func (in *Inbox) allClosed() bool {
 	for i := range in.queues {
 		if !in.queues[i].closed {
@@ -297,6 +322,10 @@ func (in *Inbox) Snapshot(w *state.Writer) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.combine.snapshot(w)
+	for i := range in.queues {
+		w.U64(in.queues[i].back)
+		w.U64(in.queues[i].joined.Load())
+	}
 }
 
 // Restore takes the state of a Snapshot, before anything is sent.
@@ -304,6 +333,10 @@ func (in *Inbox) Restore(r *state.Reader) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.combine.restore(r)
+	for i := range in.queues {
+		in.queues[i].back = r.U64()
+		in.queues[i].joined.Store(r.U64())
+	}
 }
 
 // Poll is Next for a caller that does not wait: nil means that nothing is there.

@@ -38,7 +38,7 @@ func (p *Pool) Get(like *stream.Batch) *stream.Batch {
 		kinds[i] = like.Cols[i].Kind
 	}
 	b.Reset(kinds)
-	b.Source, b.Input = like.Source, like.Input
+	b.Source, b.Input, b.Partial = like.Source, like.Input, like.Partial
 	return b
 }
 

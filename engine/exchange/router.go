@@ -14,33 +14,40 @@ type Router struct {
 	groups int   // max_parallelism
 	to     []*Inbox
 	pool   *Pool
-	parts  []*stream.Batch // scratch: what goes to each receiver
+	parts  [][]*stream.Batch // scratch: what goes to each receiver
 }
 
 // NewRouter makes the router of one sender to all subtasks of a step.
 func NewRouter(sender int, key []int, groups int, to []*Inbox, pool *Pool) *Router {
-	return &Router{sender: sender, key: key, groups: groups, to: to, pool: pool, parts: make([]*stream.Batch, len(to))}
+	return &Router{sender: sender, key: key, groups: groups, to: to, pool: pool, parts: make([][]*stream.Batch, len(to))}
 }
 
-// Send routes a batch, which it takes over. Every receiver gets the trailing
-// watermark, also one that gets no row (T2).
-func (r *Router) Send(ctx context.Context, b *stream.Batch) error {
-	b.SetKeys(r.key)
-	if len(r.to) == 1 {
-		return r.to[0].Send(ctx, r.sender, b)
-	}
+// Send routes batches, which it takes over: one, or what a task makes of one that it has.
+// Every receiver gets the trailing watermarks, also one that gets no row (T2).
+func (r *Router) Send(ctx context.Context, batches ...*stream.Batch) error {
 	for i := range r.parts {
-		p := r.pool.Get(b)
-		p.Follow(b)
-		r.parts[i] = p
+		r.parts[i] = r.parts[i][:0]
 	}
-	for i := range b.N {
-		group := stream.KeyGroup(b.Hash[i], r.groups)
-		r.parts[stream.Subtask(group, len(r.to), r.groups)].AppendRow(b, i)
+	for _, b := range batches {
+		b.SetKeys(r.key)
+		if len(r.to) == 1 {
+			r.parts[0] = append(r.parts[0], b)
+			continue
+		}
+		at := len(r.parts[0])
+		for i := range r.parts {
+			p := r.pool.Get(b)
+			p.Follow(b)
+			r.parts[i] = append(r.parts[i], p)
+		}
+		for i := range b.N {
+			group := stream.KeyGroup(b.Hash[i], r.groups)
+			r.parts[stream.Subtask(group, len(r.to), r.groups)][at].AppendRow(b, i)
+		}
+		r.pool.Put(b)
 	}
-	r.pool.Put(b)
 	for i, p := range r.parts {
-		if err := r.to[i].Send(ctx, r.sender, p); err != nil {
+		if err := r.to[i].Send(ctx, r.sender, p...); err != nil {
 			return err
 		}
 	}

@@ -23,6 +23,7 @@ type stage struct {
 	variant Variant
 	pool    exchange.Pool
 	routers []*exchange.Router
+	locals  []*window.Local // of each input, where senders add up (P4)
 	tasks   []*task
 	wm      []stream.Time // of each input: what has been sent
 	idle    []bool        // of each input
@@ -121,12 +122,36 @@ func (g *stage) open() error {
 	if g.job.IsKeyed() {
 		key = []int{keyCol}
 	}
-	g.routers = nil
+	g.routers, g.locals = nil, nil
 	for in := range inputs {
 		g.routers = append(g.routers, exchange.NewRouter(in, key, 8, inboxes, &g.pool))
+		if join || g.variant.Operator == General {
+			continue
+		}
+		s, err := windowSpec(g.job)
+		if err != nil {
+			return err
+		}
+		if !window.Plan(s).Local {
+			continue
+		}
+		l, err := window.NewLocal(s, false, g.tasks[0].Refused)
+		if err != nil {
+			return err
+		}
+		g.locals = append(g.locals, l)
 	}
 	return nil
 }
+
+// downstream is what a sender that adds up knows of its receiver.
+type downstream struct {
+	*exchange.Pool
+	stage *stage
+	input stream.SourceID
+}
+
+func (d downstream) Joined() uint64 { return d.stage.tasks[0].inbox.Joined(int(d.input)) }
 
 // open makes the operator of a subtask.
 func (t *task) open(interval bool) (err error) {
@@ -225,7 +250,14 @@ func (g *stage) step(step *spec.Step) error {
 
 // send routes a batch and lets the subtasks take what came of it.
 func (g *stage) send(b *stream.Batch) error {
-	if err := g.routers[b.Source].Send(context.Background(), b); err != nil {
+	in, batches := b.Source, []*stream.Batch{b}
+	if g.locals != nil {
+		var err error
+		if batches, err = g.locals[in].Process(b, downstream{&g.pool, g, in}); err != nil {
+			return err
+		}
+	}
+	if err := g.routers[in].Send(context.Background(), batches...); err != nil {
 		return err
 	}
 	for _, t := range g.tasks {
@@ -259,8 +291,17 @@ func (g *stage) restore() error {
 		t.inbox.Snapshot(&w)
 		cuts = append(cuts, cut{w.Buf, t.op.Snapshot(), t.told})
 	}
+	var locals [][]byte
+	for _, l := range g.locals {
+		locals = append(locals, l.Snapshot())
+	}
 	if err := g.open(); err != nil {
 		return err
+	}
+	for i, l := range g.locals {
+		if err := l.Restore(locals[i]); err != nil {
+			return err
+		}
 	}
 	for i, t := range g.tasks {
 		r := state.NewReader(cuts[i].inbox)

@@ -37,6 +37,11 @@ type Batch struct {
 	// NextPos is the least place in that split that the sender's next row can have.
 	NextPos int64
 
+	// Partial: the rows are no records but sums of some, made by their sender for windows
+	// over all keys (P4). They have no columns; Raw holds the sums, which package window
+	// writes and reads, and Time lies in the slice that they are of.
+	Partial bool
+
 	// Tie orders rows of a step that stand at the same watermark, in an ordered replay:
 	// bytes in Blob, from AppendTie. Rows of sources have none; their split decides.
 	Tie []Str
@@ -72,7 +77,7 @@ func (b *Batch) Reset(kinds []Kind) {
 	b.Split, b.Pos, b.Raw = b.Split[:0], b.Pos[:0], b.Raw[:0]
 	b.Time, b.WM, b.High = b.Time[:0], b.WM[:0], b.High[:0]
 	b.Key, b.Hash, b.Tie = b.Key[:0], b.Hash[:0], b.Tie[:0]
-	b.Trailing, b.Next, b.NextPos, b.Status, b.Input = MinTime, 0, 0, Same, 0
+	b.Trailing, b.Next, b.NextPos, b.Status, b.Input, b.Partial = MinTime, 0, 0, Same, 0, false
 }
 
 // Follow gives b the sender, the progress and the status of src: b is made of its rows.

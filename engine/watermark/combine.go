@@ -148,6 +148,10 @@ func NewValve(n int) *Valve {
 // Out is the combined watermark.
 func (v *Valve) Out() stream.Time { return v.out }
 
+// Abreast reports whether input i takes part in the output: active, and not lagging since
+// it came back. The output then does not pass it.
+func (v *Valve) Abreast(i int) bool { return v.in[i].aligned }
+
 // Watermark takes a watermark of input i. An idle input's is discarded (S17), and so
 // is one that does not advance (S6).
 func (v *Valve) Watermark(i int, wm stream.Time) Change {

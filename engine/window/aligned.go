@@ -63,7 +63,21 @@ func (o *Aligned) Each(f func(key []byte, w stream.Window)) {
 // watermark that it is seen at, and then the batch's trailing watermark. It leaves
 // nothing pending: all that the batch causes has been handed to Output.
 func (o *Aligned) Process(b *stream.Batch) error {
+	if b.Partial {
+		return o.run(b, partials{o, o.partial})
+	}
 	return o.run(b, o)
+}
+
+// partial takes a partial, of a window over all keys.
+func (o *Aligned) partial(b *stream.Batch, i int) error {
+	start := stream.GridStart(b.Time[i], o.cfg.Offset, o.cfg.Size)
+	w := stream.Window{Start: start, End: start.Add(o.cfg.Size)}
+	if w.MaxTimestamp() <= o.wm {
+		panic(errLatePartial)
+	}
+	table, slot := o.cellOf(o.windows.find(w, o.wm), b.Hash[i], b.Key[i].Bytes(b.Blob))
+	return o.join(cell{table: table, slot: slot, window: w}, b, i)
 }
 
 // record judges one row and puts it into the segment (E1, E2).

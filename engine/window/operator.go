@@ -67,4 +67,7 @@ type Ledger struct {
 	Filtered, Failed, Late, NoWindow, Counted int64
 	Open, Fired, Unfired                      int64
 	Behind, LateAccepted                      int64
+	// Partials counts the sums that have come in place of records (P4), and InPartials
+	// these records, which the sums above count as well.
+	Partials, InPartials int64
 }

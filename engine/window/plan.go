@@ -8,6 +8,8 @@ import (
 type Spec struct {
 	GeneralConfig
 	Groups int // number of key groups, max_parallelism
+	// Sources: the records come from sources, perhaps through steps without a window.
+	Sources bool
 }
 
 // Contents is how a pane keeps what it has taken (P1).
@@ -22,6 +24,8 @@ const (
 // Choice is the physical plan of a step: a pure function of its Spec (P1–P3).
 type Choice struct {
 	Contents Contents
+	// Local: the step is over all keys, and its senders add their records up first (P4).
+	Local bool
 	// Bulk: windows fire by bucket and not pane by pane, since their ends alone decide.
 	Bulk   bool
 	Reason string
@@ -29,6 +33,23 @@ type Choice struct {
 
 // Plan chooses how a step is run.
 func Plan(s Spec) Choice {
+	c := s.choose()
+	if c.Local = s.local(c); c.Local {
+		c.Reason += "; since one task has all keys, those that send to it add records up first"
+	}
+	return c
+}
+
+// local reports whether senders may add up: where there is one task for all keys, and
+// functions do not mind the order of records. The results of other windows are not added
+// up, since which task sends them depends on the parallelism, and with it the shape of
+// sums would.
+func (s *Spec) local(c Choice) bool {
+	g, aligned := s.Assigner.(*grid)
+	return c.Bulk && aligned && g.slide >= minSlicedSlide && len(s.Key) == 0 && s.Sources && s.shareable()
+}
+
+func (s *Spec) choose() Choice {
 	g, aligned := s.Assigner.(*grid)
 	switch {
 	case s.Evictor != nil:

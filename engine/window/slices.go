@@ -120,7 +120,24 @@ func (o *Slices) Slides() int64 { return o.slides }
 
 // Process takes a batch, as that of Aligned does.
 func (o *Slices) Process(b *stream.Batch) error {
+	if b.Partial {
+		return o.run(b, partials{o, o.partial})
+	}
 	return o.run(b, o)
+}
+
+// partial takes a partial, of windows over all keys.
+func (o *Slices) partial(b *stream.Batch, i int) error {
+	slice := o.grid.slice(b.Time[i])
+	if slice <= o.reach {
+		panic(errLatePartial)
+	}
+	id, at, err := o.place(b.Hash[i], b.Key[i].Bytes(b.Blob), slice)
+	if err != nil {
+		return err
+	}
+	_, last := o.grid.windows(slice)
+	return o.join(cell{table: o.cells, slot: int(o.keys[id].cells[at].cell), window: o.grid.window(last)}, b, i)
 }
 
 // flush adds the rows of the segment to their slices.

@@ -17,7 +17,7 @@ import (
 // for each key its panes with contents, trigger state, timers and user state.
 
 func (l *Ledger) fields() []*int64 {
-	return []*int64{&l.Filtered, &l.Failed, &l.Late, &l.NoWindow, &l.Counted, &l.Open, &l.Fired, &l.Unfired, &l.Behind, &l.LateAccepted}
+	return []*int64{&l.Filtered, &l.Failed, &l.Late, &l.NoWindow, &l.Counted, &l.Open, &l.Fired, &l.Unfired, &l.Behind, &l.LateAccepted, &l.Partials, &l.InPartials}
 }
 
 func (l *Ledger) write(w *state.Writer) {

@@ -69,6 +69,7 @@ var (
 	stepRecords      = name("step_records_total", "Records that reached the step, by what became of them: filtered, failed, late, no_window or counted.", operatorLabel, reasonLabel)
 	stepBehind       = name("step_behind_records_total", "Records at or behind the watermark when they came.", operatorLabel)
 	stepLateAccepted = name("step_late_accepted_records_total", "Of those, the ones that a window past its end still took.", operatorLabel)
+	stepPartials     = name("step_partials_total", "Sums of records that the senders of a window over all keys sent in their place.", operatorLabel)
 	stepOpen         = name("step_open_records", "Counted records whose window is open.", operatorLabel)
 	stepPanes        = name("step_panes", "Pairs of key and window that have state.", operatorLabel)
 	stepRows         = name("step_result_rows_total", "Result rows, updates included.", operatorLabel)
@@ -78,7 +79,7 @@ var (
 	sinkRows = name("sink_rows_total", "Rows written by the sink.", operatorLabel)
 
 	all = []series{jobState, jobSilent, sourceRead, sourceRefused, sourcePassed, splitRead, splitWatermark, splitHigh, splitIdle, splitFinished,
-		stepRecords, stepBehind, stepLateAccepted, stepOpen, stepPanes, stepRows, stepUpdates, stepWatermark, sinkRows}
+		stepRecords, stepBehind, stepLateAccepted, stepPartials, stepOpen, stepPanes, stepRows, stepUpdates, stepWatermark, sinkRows}
 )
 
 // Metrics is the host's registry of metrics. Safe for concurrent use.
@@ -159,7 +160,7 @@ func collect(out chan<- prometheus.Metric, v controller.View) {
 		}
 	}
 	for _, s := range v.Report.Steps {
-		var filtered, failed, late, noWindow, counted, open, behind, lateAccepted int64
+		var filtered, failed, late, noWindow, counted, open, behind, lateAccepted, partials int64
 		for _, in := range s.Inputs {
 			filtered += in.Filtered
 			failed += in.Failed
@@ -169,6 +170,7 @@ func collect(out chan<- prometheus.Metric, v controller.View) {
 			open += in.Open
 			behind += in.Behind
 			lateAccepted += in.LateAccepted
+			partials += in.Partials
 		}
 		stepRecords.counter(out, filtered, tenant, job, s.ID, "filtered")
 		stepRecords.counter(out, failed, tenant, job, s.ID, "failed")
@@ -178,6 +180,7 @@ func collect(out chan<- prometheus.Metric, v controller.View) {
 		stepOpen.gauge(out, float64(open), tenant, job, s.ID)
 		stepBehind.counter(out, behind, tenant, job, s.ID)
 		stepLateAccepted.counter(out, lateAccepted, tenant, job, s.ID)
+		stepPartials.counter(out, partials, tenant, job, s.ID)
 		stepPanes.gauge(out, float64(s.Panes), tenant, job, s.ID)
 		stepRows.counter(out, s.Rows, tenant, job, s.ID)
 		stepUpdates.counter(out, s.Updates, tenant, job, s.ID)

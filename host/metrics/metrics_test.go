@@ -33,7 +33,7 @@ func TestScrape(t *testing.T) {
 				{ID: "g.jsonl", Watermark: stream.MinTime, High: stream.MinTime, Idle: true},
 			}}},
 			Steps: []engine.StepReport{{ID: "st", Watermark: stream.MaxTime, Panes: 3, Rows: 4, Updates: 1, Inputs: []engine.Ledger{
-				{Late: 1, Counted: 3, Open: 2, Behind: 2, LateAccepted: 1}, {Late: 1, Counted: 2},
+				{Late: 1, Counted: 3, Open: 2, Behind: 2, LateAccepted: 1, Partials: 2}, {Late: 1, Counted: 2},
 			}}},
 			Sinks: []engine.SinkReport{{ID: "out", Rows: 4}},
 		},
@@ -53,6 +53,7 @@ func TestScrape(t *testing.T) {
 		`tidemark_split_idle{job="j",operator="src",split="g.jsonl",tenant="a"} 1`,
 		`tidemark_step_records_total{job="j",operator="st",reason="late",tenant="a"} 2`,
 		`tidemark_step_records_total{job="j",operator="st",reason="counted",tenant="a"} 5`,
+		`tidemark_step_partials_total{job="j",operator="st",tenant="a"} 2`,
 		`tidemark_step_open_records{job="j",operator="st",tenant="a"} 2`,
 		`tidemark_step_records_total{job="j",operator="st",reason="failed",tenant="a"} 0`,
 		`tidemark_sink_rows_total{job="j",operator="out",tenant="a"} 4`,

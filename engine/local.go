@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"tidemark/engine/exchange"
+	"tidemark/engine/job"
+	"tidemark/engine/stream"
+	"tidemark/engine/udf"
+	"tidemark/engine/window"
+)
+
+// local is the way of one task to a step over all keys whose senders add their records up
+// first (P4). The task that sends owns it.
+type local struct {
+	*window.Local
+	step   *stepSpec
+	sender int // its number at the step's task
+	router *exchange.Router
+	inbox  *exchange.Inbox // of the step's one task
+
+	refusals refusals
+}
+
+// newLocal gives an edge the functions to add up with.
+func (j *Job) newLocal(ctx context.Context, st *stepSpec, sender int, router *exchange.Router, inbox *exchange.Inbox) (*local, error) {
+	s, err := j.windowSpec(ctx, st)
+	if err != nil {
+		return nil, fmt.Errorf("step %s: %w", st.ID, err)
+	}
+	l := &local{step: st, sender: sender, router: router, inbox: inbox, refusals: j.newRefusals(st)}
+	if l.Local, err = window.NewLocal(s, j.graph.Settings.OrderReplay, l.refused); err != nil {
+		return nil, fmt.Errorf("step %s: %w", st.ID, err)
+	}
+	return l, nil
+}
+
+// send takes a batch over.
+func (l *local) send(ctx context.Context, pool *exchange.Pool, b *stream.Batch) error {
+	before := l.Added()
+	batches, err := l.Process(b, downstream{pool, l})
+	l.step.added.Add(l.Added() - before)
+	if ferr := flushPorts(ctx, l.refusals.failed); err == nil {
+		err = ferr
+	}
+	if err != nil {
+		return fmt.Errorf("step %s: %w", l.step.ID, err)
+	}
+	return l.router.Send(ctx, batches...)
+}
+
+// refused takes a record that a function refuses.
+func (l *local) refused(b *stream.Batch, i int, w stream.Window, f *udf.Failure) error {
+	l.step.refused.Add(1)
+	return l.refusals.record(b, i, w, f)
+}
+
+// downstream is what the records that are added up need to know of their receiver.
+type downstream struct {
+	*exchange.Pool
+	to *local
+}
+
+func (d downstream) Joined() uint64 { return d.to.inbox.Joined(d.to.sender) }
+
+var _ window.Downstream = downstream{}
+
+// fromSources reports whether the records of a step come from sources, perhaps through
+// steps without a window.
+func fromSources(g *job.Graph, st *job.Step) bool {
+	for _, from := range st.From {
+		for i := range g.Steps {
+			if s := &g.Steps[i]; s.ID == from && (s.Window != nil || s.Join != nil || !fromSources(g, s)) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,358 @@
+package window
+
+import (
+	"cmp"
+	"slices"
+
+	"tidemark/engine/result"
+	"tidemark/engine/state"
+	"tidemark/engine/stream"
+	"tidemark/engine/udf"
+)
+
+// Local is the sender's half of windows over all keys (P4). They have one task, so each
+// sender adds its records up first, and sends sums of them, partials, in their place:
+//
+//	source task              the one task of the step
+//	split a ── Local ──┐
+//	                   ├── partials, and records as they are ──> Aligned or Slices
+//	split b ── Local ──┘                                         (partial.go)
+//
+// A partial is the records of one split in one slice; of tumbling windows a slice is a
+// window. It leaves when the sender's watermark reaches the end of the first window that
+// holds the slice, and before that watermark does. What is in it thus follows from the
+// records of the split alone, not from batches nor from how splits are dealt out to
+// tasks: sums of floats have the same bits at any parallelism.
+//
+// Only records ahead of the sender's watermark are added up. Those behind it go as they
+// are, since only the step's task can judge lateness.
+//
+// The sender's goroutine uses it.
+type Local struct {
+	contents
+	grid    sliceGrid
+	cells   *state.Cells
+	splits  []localSplit // by split
+	due     stream.Time  // the watermark before which the next partial must leave
+	told    stream.Time  // the sender's watermark so far
+	ordered bool
+	idle    bool   // records may come all the same (S11)
+	joins   uint64 // how often the sender came back from being idle; see Downstream
+
+	singles []uint32 // rows of the batch in work that go as they are, since the last that left
+	leaving []leaver
+	out     []*stream.Batch
+}
+
+// localSplit is the slices of one split that have records, in order.
+type localSplit []localSlice
+
+type localSlice struct {
+	slice int64
+	slot  int         // in Local.cells
+	time  stream.Time // of its first record
+}
+
+// leaver is a slice that leaves, and where it stands in the order of a replay (T6).
+type leaver struct {
+	localSlice
+	wm    stream.Time
+	split stream.SplitID
+	pos   int64
+}
+
+// partialSplit is the split that partials stand at: at their watermark, the last before the
+// end of a window, they come behind all records. Their places are the splits that they are
+// of. Only the end of a sender is behind it.
+const partialSplit = stream.LastSplit - 1
+
+// maxLocalSlices bounds the slices of one split that are held at once. A split with more,
+// whose times lie far ahead of its watermark, sends them all.
+const maxLocalSlices = 1024
+
+// Downstream is what a Local knows of where its batches go, and where their memory comes
+// from.
+type Downstream interface {
+	Get(like *stream.Batch) *stream.Batch
+	Put(*stream.Batch)
+	// Joined returns how many times this sender had come back from being idle when the
+	// receiver last saw it abreast of its own time. A sender that has not yet got there
+	// again may lag, so that a record ahead of its watermark is late all the same (S18):
+	// until then records go as they are.
+	Joined() uint64
+}
+
+// NewLocal makes the half of one sender, of a step for which Plan says so. The functions
+// are its own. ordered says that batches are merged in the order of a replay (T6): then
+// partials of several senders must stand in an order that all share. refused takes the
+// records that a function refuses, as Output does.
+func NewLocal(s Spec, ordered bool, refused func(b *stream.Batch, i int, w stream.Window, f *udf.Failure) error) (*Local, error) {
+	g := s.Assigner.(*grid)
+	grid, err := newSliceGrid(g.size, g.slide, g.offset)
+	if err != nil {
+		return nil, err
+	}
+	l := &Local{grid: grid, ordered: ordered, due: stream.MaxTime, told: stream.MinTime}
+	if err := l.init(s.Functions, nil, senderOutput{refused}); err != nil {
+		return nil, err
+	}
+	l.cells = state.NewCells(l.width, l.varying)
+	return l, nil
+}
+
+// Added counts the records that were added up, which never goes down.
+func (l *Local) Added() int64 { return l.ledger.Counted }
+
+// Process takes a batch of the sender over and returns those that its receiver is to get
+// in its place, at least one. The list is good until the next call.
+func (l *Local) Process(b *stream.Batch, to Downstream) ([]*stream.Batch, error) {
+	l.out = l.out[:0]
+	if b.Status == stream.BecameActive {
+		l.idle = false
+		l.joins++
+	}
+	l.start(b)
+	l.singles = l.singles[:0]
+	if l.idle || l.joins != to.Joined() {
+		err := l.leave(to, l.reached(stream.MaxTime))
+		l.told = max(l.told, b.Trailing)
+		return append(l.out, b), err
+	}
+	for i := range b.N {
+		if w := b.WM[i]; w > l.told {
+			if err := l.leave(to, l.reached(w)); err != nil {
+				return nil, err
+			}
+			l.told = w
+		}
+		slice, window, ok := l.slice(b.Time[i])
+		if !ok {
+			l.singles = append(l.singles, uint32(i))
+			continue
+		}
+		at, ok := l.find(b.Split[i], slice)
+		if !ok {
+			if len(l.splits[b.Split[i]]) == maxLocalSlices {
+				if err := l.leave(to, l.all(b, i)); err != nil {
+					return nil, err
+				}
+				at = 0
+			}
+			l.insert(b.Split[i], at, localSlice{slice: slice, slot: l.cells.Alloc(l.fresh), time: b.Time[i]})
+		}
+		l.seg.add(uint32(i), cell{table: l.cells, slot: l.splits[b.Split[i]][at].slot, window: window})
+	}
+	trailing, until := b.Trailing, b.Trailing
+	if b.Status == stream.BecameIdle { // the receiver's time goes on without this sender
+		l.idle = true
+		until = stream.MaxTime
+	}
+	err := l.end(to, l.reached(until))
+	l.told = max(l.told, trailing)
+	return l.out, err
+}
+
+// slice returns the slice of a record that is added up, and the last window that holds it;
+// the others go as they are.
+func (l *Local) slice(ts stream.Time) (slice int64, w stream.Window, ok bool) {
+	if ts <= l.told {
+		return 0, w, false
+	}
+	slice = l.grid.slice(ts)
+	first, last := l.grid.windows(slice)
+	if first > last || last < l.grid.min || last > l.grid.max {
+		return 0, w, false
+	}
+	return slice, l.grid.window(last), true
+}
+
+// find returns the place of a slice of a split, or where it would go.
+func (l *Local) find(split stream.SplitID, slice int64) (at int, ok bool) {
+	for int(split) >= len(l.splits) {
+		l.splits = append(l.splits, nil)
+	}
+	s := l.splits[split]
+	if n := len(s); n > 0 && s[n-1].slice == slice { // nearly always
+		return n - 1, true
+	}
+	return slices.BinarySearchFunc(s, slice, func(x localSlice, slice int64) int { return cmp.Compare(x.slice, slice) })
+}
+
+func (l *Local) insert(split stream.SplitID, at int, x localSlice) {
+	l.splits[split] = slices.Insert(l.splits[split], at, x)
+	l.due = min(l.due, l.dueOf(x.slice))
+}
+
+// dueOf is the end of the first window that holds a slice.
+func (l *Local) dueOf(slice int64) stream.Time {
+	first, _ := l.grid.windows(slice)
+	return l.grid.window(first).MaxTimestamp()
+}
+
+// reached takes the slices that must leave before watermark w; MAX for all.
+func (l *Local) reached(w stream.Time) []leaver {
+	l.leaving = l.leaving[:0]
+	if w < l.due {
+		return l.leaving
+	}
+	l.due = stream.MaxTime
+	for split, s := range l.splits {
+		n := 0
+		for ; n < len(s); n++ {
+			due := l.dueOf(s[n].slice)
+			if due > w {
+				l.due = min(l.due, due)
+				break
+			}
+			wm := l.told
+			if l.ordered {
+				wm = due - 1
+			}
+			l.leaving = append(l.leaving, leaver{s[n], wm, partialSplit, int64(split)})
+		}
+		l.splits[split] = slices.Delete(s, 0, n)
+	}
+	slices.SortStableFunc(l.leaving, func(a, b leaver) int { return cmp.Or(cmp.Compare(a.wm, b.wm), cmp.Compare(a.pos, b.pos)) })
+	return l.leaving
+}
+
+// all takes the slices of the split of row i, to leave before it.
+func (l *Local) all(b *stream.Batch, i int) []leaver {
+	l.leaving = l.leaving[:0]
+	for _, s := range l.splits[b.Split[i]] {
+		l.leaving = append(l.leaving, leaver{s, l.told, b.Split[i], b.Pos[i]})
+	}
+	l.splits[b.Split[i]] = l.splits[b.Split[i]][:0]
+	return l.leaving // due stays: too early does no harm
+}
+
+// leave lets the rows so far go that go as they are, and then partials of what has been
+// added up.
+func (l *Local) leave(to Downstream, leaving []leaver) error {
+	if len(leaving) == 0 {
+		return nil
+	}
+	src := l.seg.batch
+	if err := l.flush(); err != nil {
+		return err
+	}
+	if len(l.singles) > 0 {
+		b := l.rows(src, to)
+		next := leaving[0]
+		b.Trailing, b.Next, b.NextPos = next.wm, next.split, next.pos
+		l.out = append(l.out, b)
+	}
+	for len(leaving) > 0 {
+		b := to.Get(nil)
+		b.Source, b.Input, b.Partial = src.Source, src.Input, true
+		n := 0
+		for ; n < len(leaving) && !b.Heavy(); n++ {
+			l.append(b, leaving[n])
+		}
+		last := leaving[n-1]
+		b.Trailing, b.Next, b.NextPos = last.wm, last.split, last.pos+1
+		leaving = leaving[n:]
+		l.out = append(l.out, b)
+	}
+	return nil
+}
+
+// append moves a slice to a batch of partials.
+func (l *Local) append(b *stream.Batch, x leaver) {
+	at := len(b.Blob)
+	w := state.Writer{Buf: b.Blob}
+	l.writeCell(&w, l.cells, x.slot)
+	b.Blob = w.Buf
+	b.Raw = append(b.Raw, stream.Str{Off: uint32(at), Len: uint32(len(b.Blob) - at)})
+	b.Time, b.WM, b.High = append(b.Time, x.time), append(b.WM, x.wm), append(b.High, x.time)
+	b.Split, b.Pos = append(b.Split, x.split), append(b.Pos, x.pos)
+	b.N++
+	l.ledger.Open -= int64(l.cells.Rows[x.slot])
+	l.cells.Free(x.slot)
+}
+
+// rows copies the rows that go as they are.
+func (l *Local) rows(src *stream.Batch, to Downstream) *stream.Batch {
+	b := to.Get(src)
+	for _, i := range l.singles {
+		b.AppendRow(src, int(i))
+	}
+	l.singles = l.singles[:0]
+	return b
+}
+
+// end lets go what is left of a batch: all of it where nothing was added up, else the rows
+// that go as they are, and in any case how far the sender has come.
+func (l *Local) end(to Downstream, leaving []leaver) error {
+	src := l.seg.batch
+	if err := l.leave(to, leaving); err != nil {
+		return err
+	}
+	if err := l.flush(); err != nil {
+		return err
+	}
+	if len(l.singles) == src.N {
+		l.out = append(l.out, src)
+		return nil
+	}
+	b := l.rows(src, to)
+	b.Follow(src)
+	to.Put(src)
+	l.out = append(l.out, b)
+	return nil
+}
+
+// senderOutput is the Output of a Local, which fires nothing.
+type senderOutput struct {
+	refused func(b *stream.Batch, i int, w stream.Window, f *udf.Failure) error
+}
+
+func (o senderOutput) Refused(b *stream.Batch, i int, w stream.Window, f *udf.Failure) error {
+	return o.refused(b, i, w, f)
+}
+
+func (senderOutput) Rows(*result.Rows) error { panic("BUG: a sender does not fire") }
+func (senderOutput) Late(*stream.Batch, int, stream.Window, stream.Time) error {
+	panic("BUG: a sender does not judge lateness")
+}
+func (senderOutput) RefusedPane([]byte, stream.Window, *udf.Failure) error {
+	panic("BUG: a sender does not fire")
+}
+
+// Snapshot returns the state between two batches.
+func (l *Local) Snapshot() []byte {
+	var w state.Writer
+	w.I64(int64(l.told))
+	w.Bool(l.idle)
+	w.U64(l.joins)
+	w.Len(len(l.splits))
+	for _, s := range l.splits {
+		w.Len(len(s))
+		for _, x := range s {
+			w.I64(x.slice)
+			w.I64(int64(x.time))
+			l.writeCell(&w, l.cells, x.slot)
+		}
+	}
+	return w.Buf
+}
+
+// Restore takes the state of a Snapshot; only on a new Local of the same configuration.
+func (l *Local) Restore(snapshot []byte) error {
+	r := state.NewReader(snapshot)
+	l.told, l.idle, l.joins = stream.Time(r.I64()), r.Bool(), r.U64()
+	for split := range r.Len() {
+		l.splits = append(l.splits, nil)
+		for n := range r.Len() {
+			x := localSlice{slice: r.I64(), time: stream.Time(r.I64()), slot: l.cells.Alloc(l.fresh)}
+			if first, last := l.grid.windows(x.slice); first > last || n > 0 && x.slice <= l.splits[split][n-1].slice {
+				r.Fail(errSlices)
+				break
+			}
+			l.readCell(r, l.cells, x.slot)
+			l.insert(stream.SplitID(split), n, x)
+			l.ledger.Open += int64(l.cells.Rows[x.slot])
+		}
+	}
+	return r.Err()
+}
