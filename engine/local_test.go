@@ -66,11 +66,12 @@ func rowsOf(t *testing.T, lines []string) []allKeysRow {
 // of one task that sees every record, and the same to the last bit at any batch size and
 // parallelism; what travels is a small part of the records.
 func TestAllKeysWindowsAreAddedUpAtTheSenders(t *testing.T) {
+	// Twelve seconds on either side of a midnight.
 	files := map[string]string{}
 	for f := range 3 {
 		var in strings.Builder
 		for i := range 8000 {
-			ts := 100_000 + i*3 + (i*7919+f*13)%1000
+			ts := 86_388_000 + i*3 + (i*7919+f*13)%1000
 			if i%100 == 99 {
 				ts -= 1000 + i*37%12_000 // late, or allowed to be
 			}
@@ -78,7 +79,7 @@ func TestAllKeysWindowsAreAddedUpAtTheSenders(t *testing.T) {
 		}
 		files[fmt.Sprintf("in-%d.jsonl", f)] = in.String()
 	}
-	for _, window := range []string{"tumbling: 1s", "sliding: {size: 5s, slide: 1s}", "sliding: {size: 5s, slide: 2s, offset: 300ms}", "sliding: {size: 1s, slide: 3s}"} {
+	for _, window := range []string{"tumbling: 1s", "sliding: {size: 5s, slide: 1s}", "sliding: {size: 5s, slide: 2s, offset: 300ms}", "sliding: {size: 1s, slide: 3s}", "day: UTC"} {
 		t.Run(window, func(t *testing.T) {
 			job := strings.Replace(allKeysJob, "WINDOW", window, 1)
 			lines, plain, err := run(t, strings.Replace(job, "KEY", "key: [one]", 1), files)

@@ -336,11 +336,15 @@ func (g *stage) probe() {
 			})
 		}
 	}
+	for _, l := range g.locals {
+		l.Each(func(w stream.Window) { s.Panes = append(s.Panes, spec.Pane{Key: spec.Null, Window: span(w)}) })
+	}
 	slices.Sort(s.Left)
 	slices.Sort(s.Right)
 	slices.SortFunc(s.Panes, func(a, b spec.Pane) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Window.Start, b.Window.Start))
 	})
+	s.Panes = slices.CompactFunc(s.Panes, func(a, b spec.Pane) bool { return a.Key == b.Key && a.Window == b.Window })
 	g.entry.State = s
 }
 

@@ -10,26 +10,28 @@ import (
 
 // Config is what a windowed step is made of.
 type Config struct {
-	Size, Offset stream.Time // of the tumbling windows
-	Lateness     stream.Time
-	Key          []stream.Field
-	DropNullKey  bool
-	Functions    []Function
-	Groups       int // number of key groups, max_parallelism
+	Windows     Assigner // tumbling windows, or days
+	Lateness    stream.Time
+	Key         []stream.Field
+	DropNullKey bool
+	Functions   []Function
+	Groups      int // number of key groups, max_parallelism
 }
 
-// Aligned runs tumbling event-time windows with the event-time trigger (S31, S54)
-// for the key groups of one subtask. One goroutine uses it: Process for each batch,
-// Close once.
+// Aligned runs event-time windows that lie end to end, tumbling ones and days, with the
+// event-time trigger (S31, S33, S54) for the key groups of one subtask. One goroutine
+// uses it: Process for each batch, Close once.
 type Aligned struct {
 	contents
 	cfg     Config
+	tiles   tiling
+	last    stream.Window // of the record before: mostly that of the next one too
 	windows buckets
 }
 
 // NewAligned makes an operator with empty state at watermark MIN (S7).
 func NewAligned(cfg Config, out Output) (*Aligned, error) {
-	o := &Aligned{cfg: cfg}
+	o := &Aligned{cfg: cfg, tiles: tilingOf(cfg.Windows)}
 	o.windows = buckets{lateness: cfg.Lateness, groups: cfg.Groups}
 	return o, o.init(cfg.Functions, cfg.Key, out)
 }
@@ -71,8 +73,7 @@ func (o *Aligned) Process(b *stream.Batch) error {
 
 // partial takes a partial, of a window over all keys.
 func (o *Aligned) partial(b *stream.Batch, i int) error {
-	start := stream.GridStart(b.Time[i], o.cfg.Offset, o.cfg.Size)
-	w := stream.Window{Start: start, End: start.Add(o.cfg.Size)}
+	w := o.window(b.Time[i])
 	if w.MaxTimestamp() <= o.wm {
 		panic(errLatePartial)
 	}
@@ -93,9 +94,8 @@ func (o *Aligned) record(b *stream.Batch, i int) error {
 	if ts <= o.wm {
 		o.ledger.Behind++
 	}
-	start := stream.GridStart(ts, o.cfg.Offset, o.cfg.Size)
-	w := stream.Window{Start: start, End: start.Add(o.cfg.Size)}
-	if w.Cleanup(o.cfg.Lateness) <= o.wm { // S41; a tumbling window's record is late with it (S42)
+	w := o.window(ts)
+	if w.Cleanup(o.cfg.Lateness) <= o.wm { // S41; a record that is in one window is late with it (S42)
 		o.ledger.Late++
 		return o.out.Late(b, i, w, o.wm)
 	}
@@ -119,6 +119,14 @@ func (o *Aligned) record(b *stream.Batch, i int) error {
 	o.ledger.LateAccepted++
 	o.before = o.wm
 	return o.fire([]cell{{table: table, slot: slot, window: w}})
+}
+
+// window returns the window of a record.
+func (o *Aligned) window(ts stream.Time) stream.Window {
+	if ts < o.last.Start || ts >= o.last.End {
+		o.last = o.tiles.tile(ts)
+	}
+	return o.last
 }
 
 // cellOf finds or makes the cell of a key in a window.

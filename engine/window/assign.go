@@ -78,6 +78,31 @@ func (g *grid) Assign(dst []stream.Window, ts, now, _ stream.Time) ([]stream.Win
 func (g *grid) EventTime() bool { return !g.clock }
 func (g *grid) Merging() bool   { return false }
 
+// tiling is windows in event time that lie end to end: each record is in one, and they end
+// in the order in which they begin.
+type tiling interface {
+	// tile returns the window that holds a time, which is not MIN.
+	tile(ts stream.Time) stream.Window
+}
+
+// tilingOf returns an assigner as a tiling, nil where it is none.
+func tilingOf(a Assigner) tiling {
+	switch a := a.(type) {
+	case *grid:
+		if !a.clock && a.slide == a.size {
+			return a
+		}
+	case *day:
+		return a
+	}
+	return nil
+}
+
+func (g *grid) tile(ts stream.Time) stream.Window {
+	start := stream.GridStart(ts, g.offset, g.size)
+	return stream.Window{Start: start, End: start.Add(g.size)}
+}
+
 // session gives each record a window of its own, up to the gap behind it (S36, S37).
 type session struct {
 	gap   stream.Time // 0: from the record
@@ -140,11 +165,15 @@ func (d *day) Assign(dst []stream.Window, ts, _, _ stream.Time) ([]stream.Window
 	if ts == stream.MinTime {
 		return dst, ErrNoTimestamp
 	}
+	return append(dst, d.tile(ts)), nil
+}
+
+func (d *day) tile(ts stream.Time) stream.Window {
 	if ts < d.last.Start || ts >= d.last.End {
 		y, m, n := time.UnixMilli(int64(ts)).In(d.zone).Date()
 		d.last = stream.Window{Start: d.first(y, m, n), End: d.first(y, m, n+1)}
 	}
-	return append(dst, d.last), nil
+	return d.last
 }
 
 // first returns the first instant of a local day. Where midnight does not exist that

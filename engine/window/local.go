@@ -30,7 +30,7 @@ import (
 // The sender's goroutine uses it.
 type Local struct {
 	contents
-	grid    sliceGrid
+	cuts    cuts
 	cells   *state.Cells
 	splits  []localSplit // by split
 	due     stream.Time  // the watermark before which the next partial must leave
@@ -48,10 +48,68 @@ type Local struct {
 type localSplit []localSlice
 
 type localSlice struct {
-	slice int64
-	slot  int         // in Local.cells
-	time  stream.Time // of its first record
+	slice
+	slot int         // in Local.cells
+	time stream.Time // of its first record
 }
+
+// slice is where a record is added up.
+type slice struct {
+	number int64         // up with time
+	due    stream.Time   // the end of the first window that holds it
+	last   stream.Window // the last one that does
+}
+
+// cuts says what the slices are: those of overlapping windows, or windows that do not.
+type cuts interface {
+	// cut returns the slice that holds a time, which is not MIN; false where no window does.
+	cut(ts stream.Time) (slice, bool)
+	// windows calls f for the windows that hold a slice.
+	windows(s slice, f func(stream.Window))
+}
+
+func cutsOf(a Assigner) (cuts, error) {
+	if t := tilingOf(a); t != nil {
+		return &tiled{tiling: t}, nil
+	}
+	g := a.(*grid)
+	grid, err := newSliceGrid(g.size, g.slide, g.offset)
+	return overlapping{grid}, err
+}
+
+// overlapping is windows that share slices.
+type overlapping struct{ sliceGrid }
+
+func (g overlapping) cut(ts stream.Time) (slice, bool) {
+	n := g.slice(ts)
+	first, last := g.sliceGrid.windows(n)
+	if first > last || last < g.min || last > g.max {
+		return slice{}, false
+	}
+	return slice{n, g.window(first).MaxTimestamp(), g.window(last)}, true
+}
+
+func (g overlapping) windows(s slice, f func(stream.Window)) {
+	first, last := g.sliceGrid.windows(s.number)
+	for k := first; k <= last; k++ {
+		f(g.window(k))
+	}
+}
+
+// tiled is a tiling; each window is a slice.
+type tiled struct {
+	tiling
+	last stream.Window
+}
+
+func (t *tiled) cut(ts stream.Time) (slice, bool) {
+	if ts < t.last.Start || ts >= t.last.End {
+		t.last = t.tile(ts)
+	}
+	return slice{int64(t.last.Start), t.last.MaxTimestamp(), t.last}, true
+}
+
+func (t *tiled) windows(s slice, f func(stream.Window)) { f(s.last) }
 
 // leaver is a slice that leaves, and where it stands in the order of a replay (T6).
 type leaver struct {
@@ -87,12 +145,11 @@ type Downstream interface {
 // partials of several senders must stand in an order that all share. refused takes the
 // records that a function refuses, as Output does.
 func NewLocal(s Spec, ordered bool, refused func(b *stream.Batch, i int, w stream.Window, f *udf.Failure) error) (*Local, error) {
-	g := s.Assigner.(*grid)
-	grid, err := newSliceGrid(g.size, g.slide, g.offset)
+	cuts, err := cutsOf(s.Assigner)
 	if err != nil {
 		return nil, err
 	}
-	l := &Local{grid: grid, ordered: ordered, due: stream.MaxTime, told: stream.MinTime}
+	l := &Local{cuts: cuts, ordered: ordered, due: stream.MaxTime, told: stream.MinTime}
 	if err := l.init(s.Functions, nil, senderOutput{refused}); err != nil {
 		return nil, err
 	}
@@ -102,6 +159,16 @@ func NewLocal(s Spec, ordered bool, refused func(b *stream.Batch, i int, w strea
 
 // Added counts the records that were added up, which never goes down.
 func (l *Local) Added() int64 { return l.ledger.Counted }
+
+// Each calls f for each window of the records that are added up and have not left, more
+// than once where several slices have some.
+func (l *Local) Each(f func(stream.Window)) {
+	for _, s := range l.splits {
+		for _, x := range s {
+			l.cuts.windows(x.slice, f)
+		}
+	}
+}
 
 // Process takes a batch of the sender over and returns those that its receiver is to get
 // in its place, at least one. The list is good until the next call.
@@ -125,12 +192,16 @@ func (l *Local) Process(b *stream.Batch, to Downstream) ([]*stream.Batch, error)
 			}
 			l.told = w
 		}
-		slice, window, ok := l.slice(b.Time[i])
+		var s slice
+		ok := b.Time[i] > l.told
+		if ok {
+			s, ok = l.cuts.cut(b.Time[i])
+		}
 		if !ok {
 			l.singles = append(l.singles, uint32(i))
 			continue
 		}
-		at, ok := l.find(b.Split[i], slice)
+		at, ok := l.find(b.Split[i], s.number)
 		if !ok {
 			if len(l.splits[b.Split[i]]) == maxLocalSlices {
 				if err := l.leave(to, l.all(b, i)); err != nil {
@@ -138,9 +209,9 @@ func (l *Local) Process(b *stream.Batch, to Downstream) ([]*stream.Batch, error)
 				}
 				at = 0
 			}
-			l.insert(b.Split[i], at, localSlice{slice: slice, slot: l.cells.Alloc(l.fresh), time: b.Time[i]})
+			l.insert(b.Split[i], at, localSlice{slice: s, slot: l.cells.Alloc(l.fresh), time: b.Time[i]})
 		}
-		l.seg.add(uint32(i), cell{table: l.cells, slot: l.splits[b.Split[i]][at].slot, window: window})
+		l.seg.add(uint32(i), cell{table: l.cells, slot: l.splits[b.Split[i]][at].slot, window: s.last})
 	}
 	trailing, until := b.Trailing, b.Trailing
 	if b.Status == stream.BecameIdle { // the receiver's time goes on without this sender
@@ -152,41 +223,21 @@ func (l *Local) Process(b *stream.Batch, to Downstream) ([]*stream.Batch, error)
 	return l.out, err
 }
 
-// slice returns the slice of a record that is added up, and the last window that holds it;
-// the others go as they are.
-func (l *Local) slice(ts stream.Time) (slice int64, w stream.Window, ok bool) {
-	if ts <= l.told {
-		return 0, w, false
-	}
-	slice = l.grid.slice(ts)
-	first, last := l.grid.windows(slice)
-	if first > last || last < l.grid.min || last > l.grid.max {
-		return 0, w, false
-	}
-	return slice, l.grid.window(last), true
-}
-
 // find returns the place of a slice of a split, or where it would go.
-func (l *Local) find(split stream.SplitID, slice int64) (at int, ok bool) {
+func (l *Local) find(split stream.SplitID, number int64) (at int, ok bool) {
 	for int(split) >= len(l.splits) {
 		l.splits = append(l.splits, nil)
 	}
 	s := l.splits[split]
-	if n := len(s); n > 0 && s[n-1].slice == slice { // nearly always
+	if n := len(s); n > 0 && s[n-1].number == number { // nearly always
 		return n - 1, true
 	}
-	return slices.BinarySearchFunc(s, slice, func(x localSlice, slice int64) int { return cmp.Compare(x.slice, slice) })
+	return slices.BinarySearchFunc(s, number, func(x localSlice, number int64) int { return cmp.Compare(x.number, number) })
 }
 
 func (l *Local) insert(split stream.SplitID, at int, x localSlice) {
 	l.splits[split] = slices.Insert(l.splits[split], at, x)
-	l.due = min(l.due, l.dueOf(x.slice))
-}
-
-// dueOf is the end of the first window that holds a slice.
-func (l *Local) dueOf(slice int64) stream.Time {
-	first, _ := l.grid.windows(slice)
-	return l.grid.window(first).MaxTimestamp()
+	l.due = min(l.due, x.due)
 }
 
 // reached takes the slices that must leave before watermark w; MAX for all.
@@ -199,7 +250,7 @@ func (l *Local) reached(w stream.Time) []leaver {
 	for split, s := range l.splits {
 		n := 0
 		for ; n < len(s); n++ {
-			due := l.dueOf(s[n].slice)
+			due := s[n].due
 			if due > w {
 				l.due = min(l.due, due)
 				break
@@ -329,7 +380,6 @@ func (l *Local) Snapshot() []byte {
 	for _, s := range l.splits {
 		w.Len(len(s))
 		for _, x := range s {
-			w.I64(x.slice)
 			w.I64(int64(x.time))
 			l.writeCell(&w, l.cells, x.slot)
 		}
@@ -344,8 +394,9 @@ func (l *Local) Restore(snapshot []byte) error {
 	for split := range r.Len() {
 		l.splits = append(l.splits, nil)
 		for n := range r.Len() {
-			x := localSlice{slice: r.I64(), time: stream.Time(r.I64()), slot: l.cells.Alloc(l.fresh)}
-			if first, last := l.grid.windows(x.slice); first > last || n > 0 && x.slice <= l.splits[split][n-1].slice {
+			x := localSlice{time: stream.Time(r.I64()), slot: l.cells.Alloc(l.fresh)}
+			var ok bool
+			if x.slice, ok = l.cuts.cut(x.time); !ok || n > 0 && x.number <= l.splits[split][n-1].number {
 				r.Fail(errSlices)
 				break
 			}

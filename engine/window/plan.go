@@ -45,12 +45,11 @@ func Plan(s Spec) Choice {
 // up, since which task sends them depends on the parallelism, and with it the shape of
 // sums would.
 func (s *Spec) local(c Choice) bool {
-	g, aligned := s.Assigner.(*grid)
-	return c.Bulk && aligned && g.slide >= minSlicedSlide && len(s.Key) == 0 && s.Sources && s.shareable()
+	return c.Bulk && len(s.Key) == 0 && s.Sources && s.shareable()
 }
 
 func (s *Spec) choose() Choice {
-	g, aligned := s.Assigner.(*grid)
+	g, _ := s.Assigner.(*grid)
 	switch {
 	case s.Evictor != nil:
 		return Choice{Contents: Elements, Reason: "an evictor looks at single records"}
@@ -58,8 +57,8 @@ func (s *Spec) choose() Choice {
 		return Choice{Contents: Elements, Reason: "a firing needs all records of both sides"}
 	case len(s.Whole) > 0 || s.Table != nil:
 		return Choice{Contents: Elements, Reason: "a function needs all records of a window, in order of arrival"}
-	case aligned && !g.clock && g.slide == g.size && trigger.IsEventTime(s.Trigger):
-		return Choice{Contents: Panes, Bulk: true, Reason: "tumbling windows do not overlap, so there is nothing to share between them; they fire together at their ends, and again for each late record that is allowed"}
+	case tilingOf(s.Assigner) != nil && s.endsDecide():
+		return Choice{Contents: Panes, Bulk: true, Reason: "windows that lie end to end do not overlap, so there is nothing to share between them; they fire together at their ends, and again for each late record that is allowed"}
 	case s.sliceable() && g.slide >= minSlicedSlide:
 		return Choice{Contents: SliceRun, Bulk: true, Reason: "windows overlap and the functions do not mind the order of records, so windows share slices"}
 	}
@@ -102,8 +101,7 @@ func New(s Spec, out Output) (Operator, error) {
 		o, _, err := NewSliced(s, out)
 		return o, err
 	case c.Bulk:
-		g := s.Assigner.(*grid)
-		return NewAligned(Config{Size: g.size, Offset: g.offset, Lateness: s.Lateness, Key: s.Key, DropNullKey: s.DropNullKey,
+		return NewAligned(Config{Windows: s.Assigner, Lateness: s.Lateness, Key: s.Key, DropNullKey: s.DropNullKey,
 			Functions: s.Functions, Groups: s.Groups}, out)
 	}
 	return NewGeneral(s.GeneralConfig, out)
