@@ -22,6 +22,7 @@ func TestAJobDrivenByHandGivesTheRowsOfItsRun(t *testing.T) {
 	}
 	for _, c := range []struct{ name, steps string }{
 		{"sliding with lateness", "  s: {from: in, key: [k], window: {sliding: {size: 10s, slide: 5s}, allowed_lateness: 8s}, aggregates: {n: {function: count}, sum: {function: sum, columns: {value: v}}}}\n"},
+		{"slides over all keys", "  s: {from: in, window: {sliding: {size: 10s, slide: 5s}, allowed_lateness: 8s}, aggregates: {n: {function: count}, vs: {function: distinct, columns: {value: v}}}}\n"},
 		{"sessions with a list", "  s: {from: in, key: [k], window: {session: 4s}, aggregates: {n: {function: count}, vs: {function: list, columns: {value: v}}}}\n"},
 		{"a trigger behind a filter", "  s: {from: in, filter: v != 3, key: [k], window: {tumbling: 20s}, trigger: {count_or_timeout: {n: 2, after: 5s}}, aggregates: {n: {function: count}}}\n"},
 		{"a window over the results of a window", "  one: {from: in, key: [k], window: {tumbling: 5s}, aggregates: {n: {function: count}}}\n  s: {from: one, window: {tumbling: 20s}, aggregates: {n: {function: sum, columns: {value: n}}}}\n"},
