@@ -40,7 +40,7 @@ func (Builtins) Bind(name string, kinds []stream.Kind, args []job.Arg) (job.Func
 		return job.FunctionInfo{}, err
 	}
 	info := f.Info()
-	return job.FunctionInfo{Outputs: info.Outputs, OrderInsensitive: info.OrderInsensitive}, f.Close()
+	return job.FunctionInfo{Outputs: info.Outputs, OrderInsensitive: info.OrderInsensitive, Fixed: info.Width > 0}, f.Close()
 }
 
 // Expr checks an expression and returns the kind of its value.

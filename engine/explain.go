@@ -37,7 +37,11 @@ func PlanOf(g *job.Graph, st *job.Step) window.Choice {
 			s.Whole = append(s.Whole, window.WholeFunction{})
 			continue
 		}
-		s.Functions = append(s.Functions, window.Function{Agg: declared{info: udf.Info{OrderInsensitive: a.AnyOrder}}})
+		info := udf.Info{OrderInsensitive: a.AnyOrder}
+		if a.Fixed {
+			info.Width = 8 // how much does not matter
+		}
+		s.Functions = append(s.Functions, window.Function{Agg: declared{info: info}})
 	}
 	return window.Plan(s)
 }

@@ -126,8 +126,10 @@ func planOf(g *job.Graph, s *job.Step) plan {
 	switch {
 	case c.Contents == window.Elements:
 		p.Cost = fmt.Sprintf("each record in %s; %s", count(overlap, "window"), callbacks)
-	case c.Contents == window.SliceRun:
+	case c.Contents == window.SliceRun && c.Bulk:
 		p.Cost = "one accumulator for each key and slice; a record touches one"
+	case c.Contents == window.SliceRun:
+		p.Cost = "one accumulator for each key and slice; a record touches one; " + callbacks
 	case c.Bulk:
 		p.Cost = "one accumulator for each key and open window; a record touches one"
 	default:

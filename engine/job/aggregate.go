@@ -79,13 +79,13 @@ func (r *reader) aggregate(e entry, parent *object, from *shape) (a aggregateSpe
 	switch {
 	case !known || len(r.problems) > before || len(kinds) != len(info.Inputs):
 	case a.Plugin != "":
-		a.outputs, a.AnyOrder = info.Outputs, info.OrderInsensitive
+		a.outputs, a.AnyOrder, a.Fixed = info.Outputs, info.OrderInsensitive, info.Fixed
 	default:
 		bound, err := r.o.Resolver.Bind(a.Function, kinds, a.Args)
 		if err != nil {
 			r.report(fn.at, "%s: %v", path, err)
 		}
-		a.outputs, a.AnyOrder = bound.Outputs, bound.OrderInsensitive
+		a.outputs, a.AnyOrder, a.Fixed = bound.Outputs, bound.OrderInsensitive, bound.Fixed
 	}
 	return a
 }

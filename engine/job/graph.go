@@ -327,6 +327,7 @@ type Aggregate struct {
 	Columns  []Column // in the order of the function's inputs
 	Args     []Arg
 	AnyOrder bool // its result does not depend on the order of records (P2)
+	Fixed    bool // its accumulators have a fixed size (L9)
 }
 
 // Column binds an input of a function to a field of the record.

@@ -8,10 +8,11 @@ import "tidemark/engine/stream"
 type FunctionInfo struct {
 	Inputs []Input
 	Params []Param
-	// Outputs and OrderInsensitive are those of a plug-in; of a built-in they follow from
-	// its columns: Resolver.Bind.
+	// Outputs, OrderInsensitive and Fixed are those of a plug-in; of a built-in they follow
+	// from its columns: Resolver.Bind.
 	Outputs          []stream.Field
 	OrderInsensitive bool // the order of records makes no difference to the result
+	Fixed            bool // an accumulator has a fixed size
 }
 
 // Input is a column that a function reads. Any kind of Kinds will do; empty means

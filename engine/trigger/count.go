@@ -12,6 +12,12 @@ type count struct{ n int64 }
 // NewCount returns the trigger of S59; n is at least 1.
 func NewCount(n int64) Trigger { return count{n} }
 
+// IsCount reports whether t fires at every n-th record and at nothing else, and its n.
+func IsCount(t Trigger) (n int64, ok bool) {
+	k, ok := t.(count)
+	return k.n, ok
+}
+
 func (count) Words() int { return 1 }
 
 func (k count) Element(c *Context, _ Element) Verdict {

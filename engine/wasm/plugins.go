@@ -125,7 +125,7 @@ func (ps *Plugins) Describe(p *job.Plugin) (job.FunctionInfo, error) {
 // describe turns a manifest into what the loading of a job asks. A parameter without
 // default has a Default of kind 0.
 func describe(a *abi.Aggregate) job.FunctionInfo {
-	info := job.FunctionInfo{OrderInsensitive: a.OrderInsensitive}
+	info := job.FunctionInfo{OrderInsensitive: a.OrderInsensitive, Fixed: a.Width > 0}
 	for _, c := range a.Inputs {
 		info.Inputs = append(info.Inputs, job.Input{Name: c.Name, Kinds: []stream.Kind{stream.Kind(c.Kind)}})
 	}

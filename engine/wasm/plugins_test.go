@@ -34,6 +34,7 @@ func TestDescribe(t *testing.T) {
 		Inputs:           []job.Input{{Name: "value", Kinds: []stream.Kind{stream.Int64}}},
 		Outputs:          []stream.Field{{Name: "sum", Kind: stream.Int64}, {Name: "count", Kind: stream.Int64}},
 		OrderInsensitive: true,
+		Fixed:            true,
 		Params: []job.Param{
 			{Name: "scale", Kind: stream.Int64, Default: job.Arg{Name: "scale", Kind: stream.Int64, Int: 1}},
 			{Name: "unit", Kind: stream.String},

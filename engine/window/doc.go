@@ -11,6 +11,7 @@
 //	buckets.go   the open windows, their tables, what is due next
 //	parts.go     accumulators of varying size (K4)
 //	slices.go    sliding windows, from slices that they share (L1–L6)
+//	counts.go    sliding count windows, likewise (L9)
 //
 // The package starts no goroutine, reads no clock and does no I/O; the keyed task
 // calls it, and hears of everything through Output.

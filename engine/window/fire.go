@@ -152,6 +152,8 @@ func (o *contents) describe(r *result.Rows, c cell) {
 	switch {
 	case c.pane != nil:
 		kind, since, replaces = c.pane.kind(), c.pane.purged, c.pane.replaces
+	case c.window == stream.Global:
+		kind = result.NoKind
 	case revision > 0:
 		kind = result.Update
 	}

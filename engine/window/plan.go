@@ -51,6 +51,8 @@ func (s *Spec) local(c Choice) bool {
 func (s *Spec) choose() Choice {
 	g, _ := s.Assigner.(*grid)
 	switch {
+	case s.countsSlide():
+		return Choice{Contents: SliceRun, Reason: "windows of a number of records overlap and accumulators have a fixed size, so windows share slices"}
 	case s.Evictor != nil:
 		return Choice{Contents: Elements, Reason: "an evictor looks at single records"}
 	case s.Join:
@@ -81,6 +83,24 @@ func (s *Spec) endsDecide() bool {
 	return trigger.IsEventTime(s.Trigger) || s.Lateness == 0 && trigger.IsPurgingEventTime(s.Trigger)
 }
 
+// countsSlide reports whether the step has sliding count windows (S82) that can be made
+// of slices (L9).
+func (s *Spec) countsSlide() bool {
+	_, counts := trigger.IsCount(s.Trigger)
+	if _, all := s.Assigner.(global); !all || !counts || s.Evictor == nil || s.Evictor.Count == 0 || s.Evictor.After {
+		return false
+	}
+	if s.Join || len(s.Whole) > 0 || s.Table != nil {
+		return false
+	}
+	for _, f := range s.Functions {
+		if f.Agg.Info().Width == 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // shareable reports whether all functions give the same in any order (P2).
 func (s *Spec) shareable() bool {
 	for _, f := range s.Functions {
@@ -97,6 +117,10 @@ func New(s Spec, out Output) (Operator, error) {
 		return nil, err
 	}
 	switch c := Plan(s); {
+	case s.countsSlide():
+		slide, _ := trigger.IsCount(s.Trigger)
+		return NewCounts(CountsConfig{Size: int64(s.Evictor.Count), Slide: slide, Key: s.Key, DropNullKey: s.DropNullKey,
+			Functions: s.Functions, Groups: s.Groups}, out)
 	case c.Contents == SliceRun:
 		o, _, err := NewSliced(s, out)
 		return o, err

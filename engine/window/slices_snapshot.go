@@ -58,12 +58,17 @@ func (o *Slices) sortedKeys() []uint32 {
 			ids = append(ids, uint32(id))
 		}
 	}
-	group := func(key []byte) int { return stream.KeyGroup(stream.KeyHash(key), max(o.cfg.Groups, 1)) }
-	slices.SortFunc(ids, func(a, b uint32) int {
-		p, q := o.panes.Key(int(a)), o.panes.Key(int(b))
+	sortByGroup(ids, o.panes, o.cfg.Groups)
+	return ids
+}
+
+// sortByGroup sorts slots of a table by key group and key.
+func sortByGroup(slots []uint32, t *state.Cells, groups int) {
+	group := func(key []byte) int { return stream.KeyGroup(stream.KeyHash(key), max(groups, 1)) }
+	slices.SortFunc(slots, func(a, b uint32) int {
+		p, q := t.Key(int(a)), t.Key(int(b))
 		return cmp.Or(cmp.Compare(group(p), group(q)), cmp.Compare(string(p), string(q)))
 	})
-	return ids
 }
 
 // revisedByKey lists the windows in o.revised of each key, in order.

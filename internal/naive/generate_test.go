@@ -141,7 +141,7 @@ var least = map[string]tally{
 
 	"windows tumbling":                     {scenarios: 500, out: 65, late: 18, dropped: 10, state: 30},
 	"windows tumbling on the clock":        {scenarios: 100, out: 65, state: 30},
-	"windows sliding":                      {scenarios: 400, out: 60, late: 12, dropped: 8, state: 30},
+	"windows sliding":                      {scenarios: 500, out: 60, late: 12, dropped: 8, state: 30},
 	"windows sliding on the clock":         {scenarios: 60, out: 45, state: 25},
 	"windows session":                      {scenarios: 500, out: 65, late: 12, dropped: 8, state: 35},
 	"windows session on the clock":         {scenarios: 100, out: 55, state: 35},
@@ -150,7 +150,7 @@ var least = map[string]tally{
 	"windows day":                          {scenarios: 80, out: 55, late: 12, dropped: 6, state: 25},
 	"windows global":                       {scenarios: 200, out: 60, state: 40},
 	"windows count_tumbling":               {scenarios: 80, out: 60, state: 25},
-	"windows count_sliding":                {scenarios: 80, out: 60, state: 40},
+	"windows count_sliding":                {scenarios: 200, out: 70, state: 40},
 
 	"trigger by default":                 {scenarios: 800, out: 65, late: 8, dropped: 5},
 	"trigger event_time":                 {scenarios: 300, out: 65, late: 10, dropped: 6},

@@ -23,16 +23,19 @@ type walk struct {
 // walk makes the steps.
 func (w *walk) walk() {
 	r := w.r
-	ticks := 2
+	records, ticks := 44, 2
+	if w.byCount() {
+		records = 72 // several windows of a key
+	}
 	if w.usesClock {
 		ticks = 24
 	}
 	for range r.between(8, 28) {
 		n := r.below(100)
 		switch {
-		case n < 44:
+		case n < records:
 			w.record()
-		case n < 44+ticks:
+		case n < records+ticks:
 			w.tick()
 		case n < 88:
 			w.watermark()

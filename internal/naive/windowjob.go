@@ -46,7 +46,7 @@ func (w *walk) window() {
 	size := r.between(1, 12)
 	slide := r.between(1, 8)
 	win := &spec.Window{Type: pickWeighted(r, []weighted[string]{
-		{26, "tumbling"}, {20, "sliding"}, {24, "session"}, {8, "dynamic_session"}, {4, "day"}, {9, "global"}, {4, "count_tumbling"}, {5, "count_sliding"},
+		{26, "tumbling"}, {26, "sliding"}, {24, "session"}, {8, "dynamic_session"}, {4, "day"}, {9, "global"}, {4, "count_tumbling"}, {9, "count_sliding"},
 	})}
 	switch win.Type {
 	case "tumbling":
@@ -67,7 +67,7 @@ func (w *walk) window() {
 	case "count_tumbling":
 		win.Size = r.between(1, 4)
 	case "count_sliding":
-		win.Size, win.Slide = r.between(1, 4), r.between(1, 4)
+		win.Size, win.Slide = r.between(1, 7), r.between(1, 5)
 	}
 	switch win.Type {
 	case "tumbling", "sliding", "session", "dynamic_session":
@@ -76,6 +76,11 @@ func (w *walk) window() {
 		}
 	}
 	w.job.Window = win
+}
+
+// byCount reports whether windows end by the number of their records.
+func (w *walk) byCount() bool {
+	return w.job.Window.Type == "count_tumbling" || w.job.Window.Type == "count_sliding"
 }
 
 // chooseTrigger chooses a trigger that the rules define on the windows.
@@ -111,7 +116,7 @@ func (w *walk) chooseTrigger() {
 	}
 	byDefault := func() *spec.Trigger { return nil }
 	switch {
-	case w.job.Window.Type == "count_tumbling", w.job.Window.Type == "count_sliding":
+	case w.byCount():
 		return
 	case w.job.Window.Type == "global":
 		add(1, byDefault)
@@ -206,8 +211,7 @@ func (w *walk) rest() {
 	if in := innermost(j.Trigger); in != nil && in.Type == "processing_timeout" && in.Inner.Type == "event_time" && j.AllowedLatenessMS == 0 {
 		j.AllowedLatenessMS = 7 // else the timeout deletes the timer of the cleanup
 	}
-	counts := j.Window.Type == "count_tumbling" || j.Window.Type == "count_sliding"
-	if !counts && r.chance(18) {
+	if !w.byCount() && r.chance(18) {
 		j.Evictor = &spec.Evictor{After: r.chance(40)}
 		switch j.Evictor.Type = pick(r, "count", "time", "delta"); j.Evictor.Type {
 		case "count":
