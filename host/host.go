@@ -40,6 +40,8 @@ type Options struct {
 	Version api.Version
 	Machine env.Env
 	Log     *slog.Logger
+	// Compile has a tenant's module compiled by another process.
+	Compile controller.Compile
 	// Listening is told the address, once requests are taken.
 	Listening func(net.Addr)
 }
@@ -79,13 +81,13 @@ func Serve(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer closing(release)
-	reg, err := registry.Open(o.Config.Data, cat, o.Machine, o.Config.Quota)
+	modules, err := controller.OpenTenantModules(ctx, o.Machine, filepath.Join(o.Config.Data, "compiled"), o.Compile)
 	if err != nil {
 		return err
 	}
-	modules, err := controller.OpenModules(ctx, o.Machine, filepath.Join(o.Config.Data, "compiled"))
+	reg, err := registry.Open(o.Config.Data, cat, o.Machine, o.Config.Quota, modules.Try)
 	if err != nil {
-		return err
+		return errors.Join(err, modules.Close(ctx))
 	}
 	ctl, err := controller.New(controller.Options{
 		Data: o.Config.Data, Inputs: o.Config.Inputs, Catalog: cat, Registry: reg, Modules: modules,

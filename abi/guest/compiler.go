@@ -12,7 +12,6 @@
 package guest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +21,6 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"tidemark/abi"
-	"tidemark/abi/binary"
 	"tidemark/internal/fault"
 )
 
@@ -76,14 +74,7 @@ func NewInProcess(ctx context.Context, cacheDir string) (*InProcess, error) {
 
 // Compile implements Compiler.
 func (c *InProcess) Compile(ctx context.Context, file []byte) (*Module, error) {
-	info, err := binary.Read(bytes.NewReader(file))
-	if err != nil {
-		return nil, err
-	}
-	if err := binary.Check(info); err != nil {
-		return nil, err
-	}
-	manifest, err := info.Manifest()
+	info, manifest, err := inspect(file)
 	if err != nil {
 		return nil, err
 	}

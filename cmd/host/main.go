@@ -64,6 +64,7 @@ func newRootCommand() *cobra.Command {
 		newTokenCommand(),
 		newPluginCommand(),
 		newConformanceCommand(),
+		newCompileCommand(),
 		newVersionCommand(),
 	)
 	return root

@@ -60,7 +60,7 @@ func newServeCommand() *cobra.Command {
 			}
 			v := versionOf()
 			return host.Serve(cmd.Context(), host.Options{
-				Config: c, Version: api.Version{Version: v.Version, Commit: v.Commit, Go: v.Go, ABI: v.ABI}, Machine: env.Real(), Log: log,
+				Config: c, Version: api.Version{Version: v.Version, Commit: v.Commit, Go: v.Go, ABI: v.ABI}, Machine: env.Real(), Log: log, Compile: compileElsewhere,
 				Listening: func(a net.Addr) { log.Info("listening", "address", a.String(), "data", c.Data, "inputs", c.Inputs) },
 			})
 		},

@@ -47,7 +47,7 @@ func newSite(t *testing.T) *site {
 			t.Fatal(err)
 		}
 	}
-	if s.reg, err = registry.Open(s.data, s.cat, env.Real(), s.quota); err != nil {
+	if s.reg, err = registry.Open(s.data, s.cat, env.Real(), s.quota, func(context.Context, []byte) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return s

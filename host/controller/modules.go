@@ -18,6 +18,24 @@ type ModuleCache struct {
 
 var _ Modules = (*ModuleCache)(nil)
 
+// Compile has a module compiled into a directory of machine code by another process; see
+// guest.Elsewhere.
+type Compile func(ctx context.Context, module []byte, dir string) error
+
+// CompileInto compiles a module in this process, into a directory of machine code, for
+// another process that has it as its Compile.
+func CompileInto(ctx context.Context, module []byte, dir string) error {
+	c, err := guest.NewInProcess(ctx, dir)
+	if err != nil {
+		return err
+	}
+	m, err := c.Compile(ctx, module)
+	if err == nil {
+		err = m.Close(ctx)
+	}
+	return errors.Join(err, c.Close(ctx))
+}
+
 // OpenModules makes a cache over a directory, which is made if it is not there; empty:
 // in memory only. The directory belongs to Tidemark and holds machine code: nobody
 // else may be able to write there.
@@ -26,7 +44,31 @@ func OpenModules(ctx context.Context, machine env.Env, dir string) (*ModuleCache
 	if err != nil {
 		return nil, err
 	}
-	return &ModuleCache{wasm.NewPlugins(c, wasm.Files(machine.FS)), c}, nil
+	return newModuleCache(c, machine), nil
+}
+
+// OpenTenantModules is OpenModules for modules of people who may not use this machine as
+// they like: compile does the work elsewhere.
+func OpenTenantModules(ctx context.Context, machine env.Env, dir string, compile Compile) (*ModuleCache, error) {
+	c, err := guest.NewElsewhere(ctx, dir, machine.FS, compile)
+	if err != nil {
+		return nil, err
+	}
+	return newModuleCache(c, machine), nil
+}
+
+func newModuleCache(c guest.Compiler, machine env.Env) *ModuleCache {
+	return &ModuleCache{wasm.NewPlugins(c, wasm.Files(machine.FS)), c}
+}
+
+// Try compiles a module and keeps nothing but its machine code: what is wrong with it is
+// known before a job needs it.
+func (m *ModuleCache) Try(ctx context.Context, module []byte) error {
+	compiled, err := m.compiler.Compile(ctx, module)
+	if err != nil {
+		return err
+	}
+	return compiled.Close(ctx)
 }
 
 // Close frees all modules. No job may use them any more.

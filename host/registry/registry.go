@@ -1,7 +1,7 @@
 // Package registry keeps the plug-ins of all tenants: who has which is in the
 // catalogue, the modules are files named by their SHA-256 and shared by all who
-// uploaded the same bytes. A module is checked before it is kept, by reading alone:
-// nothing of it runs here.
+// uploaded the same bytes. A module is checked before it is kept, by reading and by
+// compiling it: nothing of it runs here.
 //
 //	plugins/ab/abcdef….wasm     one file a module, never changed after its name
 //	plugins/tmp-…               an upload that has not got there; removed at start
@@ -32,6 +32,7 @@ type Registry struct {
 	cat   *catalog.Catalog
 	env   env.Env
 	quota tenant.Quota
+	try   func(ctx context.Context, module []byte) error
 }
 
 const (
@@ -40,9 +41,10 @@ const (
 	MaxModuleBytes = abi.MaxModuleBytes
 )
 
-// Open opens the store below a data directory and removes what a crash has left.
-func Open(dataDir string, cat *catalog.Catalog, e env.Env, quota tenant.Quota) (*Registry, error) {
-	r := &Registry{dir: filepath.Join(dataDir, "plugins"), cat: cat, env: e, quota: quota}
+// Open opens the store below a data directory and removes what a crash has left. try
+// compiles a module, which reading has found nothing wrong with.
+func Open(dataDir string, cat *catalog.Catalog, e env.Env, quota tenant.Quota, try func(ctx context.Context, module []byte) error) (*Registry, error) {
+	r := &Registry{dir: filepath.Join(dataDir, "plugins"), cat: cat, env: e, quota: quota, try: try}
 	if err := e.FS.MkdirAll(r.dir, 0o700); err != nil {
 		return nil, fault.As(fault.ErrExternal, fmt.Errorf("plug-in store: %w", err))
 	}
@@ -78,6 +80,9 @@ func (r *Registry) Put(ctx context.Context, id tenant.ID, module []byte) (p cata
 	}
 	if manifest.Version == "" || strings.ContainsAny(manifest.Version, "@ \t\r\n") {
 		return catalog.Plugin{}, false, fault.Userf("manifest version: a host finds plug-ins by name@version, so it may not be empty nor hold blanks or @, is %q", manifest.Version)
+	}
+	if err := r.try(ctx, module); err != nil {
+		return catalog.Plugin{}, false, err
 	}
 	// The file comes first: a name in the catalogue always has its bytes. Without the
 	// name, the file is nobody's, and the next upload of the same bytes finds it.

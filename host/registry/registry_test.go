@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -30,7 +31,7 @@ func open(t *testing.T, dir string) *Registry {
 			t.Fatal(err)
 		}
 	}
-	r, err := Open(dir, cat, env.Real(), tenant.DefaultQuota())
+	r, err := Open(dir, cat, env.Real(), tenant.DefaultQuota(), func(context.Context, []byte) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

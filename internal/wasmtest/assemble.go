@@ -308,7 +308,7 @@ func (a *assembler) body(f *function) ([]byte, error) {
 	for _, t := range f.extra {
 		code = append(code, 1, byte(t))
 	}
-	words := f.text
+	words, known := f.text, opcodes()
 	next := func() (string, error) {
 		if len(words) == 0 {
 			return "", fmt.Errorf("an operand is missing")
@@ -339,7 +339,7 @@ func (a *assembler) body(f *function) ([]byte, error) {
 			code = append(append(code, 0x41), imm...)
 			continue
 		}
-		op, ok := opcodes()[w]
+		op, ok := known[w]
 		if !ok {
 			return nil, fmt.Errorf("unknown instruction %q", w)
 		}

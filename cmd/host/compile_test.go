@@ -1,0 +1,50 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tidemark/internal/wasmtest"
+)
+
+// A tenant's module that takes too long or too much memory to compile is refused, with a
+// reason that its owner understands; the host goes on, and takes the next one.
+func TestModulesThatAreTooMuchToCompile(t *testing.T) {
+	dir := workspace(t, map[string]string{"sum.wasm": string(wasmtest.Guest(t, "sum"))})
+	s := serve(t, dir)
+	token := tenantIn(t, dir, "a")
+	var locals, use strings.Builder
+	for i := range 8000 {
+		fmt.Fprintf(&locals, " l%d:i64", i)
+		fmt.Fprintf(&use, "$l%d =l%d ", i, (i+1)%8000)
+	}
+	for _, c := range []struct{ name, body, want string }{
+		{"straight code of 8 MB", "func straight x:i32 | y:i64\n" + strings.Repeat("  $y $y i64.mul $y i64.add =y\n", 800_000), "takes more than 400 MiB of memory"},
+		{"many locals in many loops", "func wide x:i32 |" + locals.String() + "\n  " + strings.Repeat("loop ", 8000) + use.String() + strings.Repeat("$x br_if 0 end ", 8000) + "\n", "takes more than 3s of processor time"},
+		{"blocks in blocks", "func deep x:i32\n  " + strings.Repeat("$x if ", 40_000) + strings.Repeat("end ", 40_000) + "\n", "takes more than 3s of processor time"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bomb, err := wasmtest.Assemble(wasmtest.Text(t, "sum") + c.body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "bomb.wasm"), bomb, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			_, stderr, code := s.as(t, dir, token, "plugin", "push", "bomb.wasm")
+			if code != 2 || !strings.Contains(stderr, c.want) {
+				t.Errorf("exit %d, want 2 and %q:\n%s", code, c.want, stderr)
+			}
+		})
+	}
+	if _, stderr, code := s.as(t, dir, token, "plugin", "push", "sum.wasm"); code != 0 {
+		t.Errorf("a module like others: exit %d\n%s", code, stderr)
+	}
+	done, err := filepath.Glob(filepath.Join(dir, "data", "compiled", "done-*", "*"))
+	if err != nil || len(done) != 1 {
+		t.Errorf("marks of compiled modules: %v, %v", done, err)
+	}
+}
