@@ -9,6 +9,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"tidemark/abi"
 	"tidemark/internal/fault"
@@ -52,8 +53,16 @@ type Instance struct {
 // Instantiate makes an instance and asks for its arena. The caller configures it.
 // A *Trap says that the guest broke down on the way.
 func (m *Module) Instantiate(ctx context.Context) (*Instance, error) {
-	mod, err := m.runtime.InstantiateModule(ctx, m.compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	var own *memory
+	allocate := experimental.MemoryAllocatorFunc(func(_, max uint64) experimental.LinearMemory {
+		own = newMemory(max)
+		return own
+	})
+	mod, err := m.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, allocate), m.compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	if err != nil {
+		if own != nil {
+			own.Free()
+		}
 		// Imports and types are checked; what is left is data that lies outside the
 		// memory and the like.
 		return nil, fault.Userf("instantiate plug-in %s: %w", m.manifest.Name, err)

@@ -1,0 +1,5 @@
+//go:build !(linux || darwin)
+
+package guest
+
+func mapMemory(uint64) *memory { return nil }
