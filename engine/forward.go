@@ -60,7 +60,7 @@ func (f *forward) rows(r *result.Rows, line func(dst []byte, i int) []byte) {
 		c := 0
 		put := func(from *stream.Columns) {
 			for n := range from.Cols {
-				b.Blob = appendCell(&b.Cols[c], &from.Cols[n], i, b.Blob, from.Blob)
+				b.AppendCell(c, from, n, i)
 				c++
 			}
 		}
@@ -118,28 +118,6 @@ func placeNumber(place []byte, r *result.Rows, i int) int64 {
 	place = binary.BigEndian.AppendUint64(place, uint64(r.Window[i].End))
 	place = binary.BigEndian.AppendUint32(place, r.Revision[i])
 	return int64(stream.KeyHash(place) >> 1)
-}
-
-// appendCell appends row i of a column to another one of its kind, and its text to blob,
-// which it returns.
-func appendCell(dst, src *stream.Column, i int, blob, from []byte) []byte {
-	if src.Null(i) {
-		dst.AppendNull()
-		return blob
-	}
-	switch src.Kind {
-	case stream.Int64, stream.Timestamp:
-		dst.AppendInt(src.Ints[i])
-	case stream.Float64:
-		dst.AppendFloat(src.Floats[i])
-	case stream.Bool:
-		dst.AppendBool(src.Bools[i])
-	default:
-		text := src.Strs[i].Bytes(from)
-		dst.AppendStr(stream.Str{Off: uint32(len(blob)), Len: uint32(len(text))})
-		blob = append(blob, text...)
-	}
-	return blob
 }
 
 // flush sends what may leave now that the step has come to a trailing watermark, with

@@ -137,8 +137,8 @@ func defaultTrigger(a window.Assigner, w *spec.Window) trigger.Trigger {
 	return trigger.NewProcessingTime()
 }
 
-// windowSpec turns a scenario's job into a step.
-func windowSpec(j *spec.Job) (window.Spec, error) {
+// windowSpec turns a scenario's job into a step; see functions.
+func windowSpec(j *spec.Job, lists bool) (window.Spec, error) {
 	s := window.Spec{Groups: 8, Sources: true}
 	s.GapCol, s.ValueCol = -1, valueCol
 	s.Lateness = stream.Time(j.AllowedLatenessMS)
@@ -179,12 +179,12 @@ func windowSpec(j *spec.Job) (window.Spec, error) {
 			return s, fmt.Errorf("%w: unknown evictor %q", errConfig, e.Type)
 		}
 	}
-	return s, functions(j, &s)
+	return s, functions(j, &s, lists)
 }
 
 // functions sets the functions of a step: aggregates where the scenario's function is
-// one, functions of all records otherwise.
-func functions(j *spec.Job, s *window.Spec) error {
+// one, functions of all records otherwise. lists has a process function look at those.
+func functions(j *spec.Job, s *window.Spec, lists bool) error {
 	if j.Kind != spec.KindWindow {
 		s.Join = true
 		if j.Kind == spec.KindWindowJoin {
@@ -192,17 +192,24 @@ func functions(j *spec.Job, s *window.Spec) error {
 			s.Table = join.NewProduct(join.NewIdentity(value, value), []int{valueCol}, []int{valueCol})
 			return nil
 		}
-		s.Whole = []window.WholeFunction{{Name: "value", Fn: lists{}}}
+		s.Whole = []window.WholeFunction{{Name: "value", Fn: bothLists{}}}
 		return nil
 	}
 	names := []string{j.Function}
 	switch j.Function {
 	case "avg":
 		names = []string{"sum", "count"}
-	case "list", "sorted_list", "context":
+	case "list", "sorted_list":
 		s.Whole = []window.WholeFunction{{Name: "value", Fn: list{j.Function}}}
-		s.WindowState = j.Function == "context"
 		return nil
+	case "context":
+		s.Process = &window.Process{Fn: inContext{list: lists}, Inputs: []window.ProcessInput{{}}, Lists: [][]int{{valueCol}}}
+		if lists {
+			s.Process.Inputs = nil
+			return nil
+		}
+		s.Process.Lists = nil
+		names = []string{"sum"}
 	}
 	for _, n := range names {
 		f, ok := agg.Lookup(n)

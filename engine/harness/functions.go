@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"tidemark/engine/stream"
@@ -19,7 +18,7 @@ func appendText(out *stream.Columns, v spec.Value) {
 	out.Blob = append(out.Blob, v...)
 }
 
-// list is the functions list, sorted_list and context.
+// list is the functions list and sorted_list.
 type list struct{ name string }
 
 func (list) Outputs() []stream.Field { return textOutput }
@@ -30,23 +29,8 @@ func (l list) Result(r udf.Records, out *stream.Columns) error {
 		_, c, row := r.At(i)
 		vals = append(vals, c.Cols[valueCol].Ints[row])
 	}
-	switch l.name {
-	case "sorted_list":
+	if l.name == "sorted_list" {
 		slices.Sort(vals)
-	case "context":
-		sum := int64(0)
-		for _, v := range vals {
-			sum += v
-		}
-		v, err := spec.Canonical([]byte(`{"sum":` + spec.Int(sum).String() +
-			`,"watermark":` + spec.Int(int64(r.Watermark)).String() +
-			`,"window_fires":` + spec.Int(increment(r.WindowState)).String() +
-			`,"key_fires":` + spec.Int(increment(r.KeyState)).String() + "}"))
-		if err != nil {
-			return err
-		}
-		appendText(out, v)
-		return nil
 	}
 	appendText(out, ints(vals))
 	return nil
@@ -60,22 +44,12 @@ func ints(vals []int64) spec.Value {
 	return spec.List(vs...)
 }
 
-// increment counts in user state.
-func increment(state *[]byte) int64 {
-	n := uint64(1)
-	if len(*state) == 8 {
-		n += binary.LittleEndian.Uint64(*state)
-	}
-	*state = binary.LittleEndian.AppendUint64(nil, n)
-	return int64(n)
-}
+// bothLists is coGroup with the values of both sides (S116).
+type bothLists struct{}
 
-// lists is coGroup with the values of both sides (S116).
-type lists struct{}
+func (bothLists) Outputs() []stream.Field { return textOutput }
 
-func (lists) Outputs() []stream.Field { return textOutput }
-
-func (lists) Result(r udf.Records, out *stream.Columns) error {
+func (bothLists) Result(r udf.Records, out *stream.Columns) error {
 	var sides [2][]int64
 	for i := range r.Len() {
 		side, c, row := r.At(i)

@@ -128,7 +128,7 @@ func (g *stage) open() error {
 		if join || g.variant.Operator == General {
 			continue
 		}
-		s, err := windowSpec(g.job)
+		s, err := windowSpec(g.job, false)
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (t *task) open(interval bool) (err error) {
 		t.op, err = join.NewInterval(intervalConfig(t.stage.job), pairTask{t})
 		return err
 	}
-	s, err := windowSpec(t.stage.job)
+	s, err := windowSpec(t.stage.job, t.stage.variant.Operator == General)
 	if err != nil {
 		return err
 	}

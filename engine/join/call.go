@@ -24,11 +24,11 @@ func NewCaller(fn udf.Pair) Caller { return Caller{fn: fn, info: fn.Info()} }
 // until one for a single pair fails; only that condemns a pair, and what broke an
 // instance is tried once more on a fresh one (E8). refused hears of condemned pairs, and
 // what it returns ends the call.
-func (c *Caller) Call(in *udf.Pairs, out *udf.PairRows, refused func(pair int, f *udf.Failure) error) error {
+func (c *Caller) Call(in *udf.Pairs, out *udf.Emitted, refused func(pair int, f *udf.Failure) error) error {
 	return c.call(in, 0, in.N(), out, refused)
 }
 
-func (c *Caller) call(in *udf.Pairs, lo, hi int, out *udf.PairRows, refused func(int, *udf.Failure) error) error {
+func (c *Caller) call(in *udf.Pairs, lo, hi int, out *udf.Emitted, refused func(int, *udf.Failure) error) error {
 	if lo == hi {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (c *Caller) call(in *udf.Pairs, lo, hi int, out *udf.PairRows, refused func
 }
 
 // try makes one call. A failure leaves out as it was.
-func (c *Caller) try(in *udf.Pairs, lo, hi int, out *udf.PairRows) (*udf.Failure, error) {
+func (c *Caller) try(in *udf.Pairs, lo, hi int, out *udf.Emitted) (*udf.Failure, error) {
 	rows, blob := out.N, len(out.Blob)
 	part := in.Slice(lo, hi)
 	err := c.fn.Call(&part, out)
@@ -80,7 +80,7 @@ func (c *Caller) try(in *udf.Pairs, lo, hi int, out *udf.PairRows) (*udf.Failure
 }
 
 // finite refuses results that are not numbers: none leaves the engine.
-func finite(outputs []stream.Field, out *udf.PairRows, from int) error {
+func finite(outputs []stream.Field, out *udf.Emitted, from int) error {
 	for n, f := range outputs {
 		if f.Kind != stream.Float64 {
 			continue

@@ -33,7 +33,7 @@ func NewIdentity(left, right []stream.Field) udf.Pair {
 func (f *identity) Info() udf.PairInfo { return f.info }
 
 // Call copies column by column.
-func (f *identity) Call(in *udf.Pairs, out *udf.PairRows) error {
+func (f *identity) Call(in *udf.Pairs, out *udf.Emitted) error {
 	for n := range f.info.Left {
 		out.Blob = gather(&out.Cols[n], &in.Left.Cols[n], in.L, out.Blob, in.Left.Blob)
 	}

@@ -110,7 +110,7 @@ type Interval struct {
 	row     []uint32      // of pending pairs: the row of batch that made them
 	at      []stream.Time // likewise: the watermark
 	text    int           // likewise: bytes of text in all
-	answer  udf.PairRows
+	answer  udf.Emitted
 	rows    Rows
 }
 

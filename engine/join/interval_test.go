@@ -31,7 +31,7 @@ func newPairFunc(call func(l, r string) ([]string, *udf.Failure)) *pairFunc {
 func (f *pairFunc) Info() udf.PairInfo { return f.info }
 func (f *pairFunc) Close() error       { f.closed = true; return nil }
 
-func (f *pairFunc) Call(in *udf.Pairs, out *udf.PairRows) error {
+func (f *pairFunc) Call(in *udf.Pairs, out *udf.Emitted) error {
 	f.calls++
 	f.atOnce = max(f.atOnce, in.N())
 	text := func(s udf.PairSide, row uint32) string { return string(s.Cols[0].Strs[row].Bytes(s.Blob)) }

@@ -67,7 +67,7 @@ func (p *Product) Fire(r udf.Records) (uint64, error) {
 	}
 	n := uint64(0)
 	for p.next[0] < left {
-		var out udf.PairRows
+		var out udf.Emitted
 		out.Reset(p.caller.info.Outputs)
 		if err := p.call(&out); err != nil {
 			return 0, err
@@ -80,7 +80,7 @@ func (p *Product) Fire(r udf.Records) (uint64, error) {
 
 // Next gives the rows of the next pairs.
 func (p *Product) Next(out *stream.Columns) error {
-	rows := udf.PairRows{Columns: *out, Of: p.of[:0]}
+	rows := udf.Emitted{Columns: *out, Of: p.of[:0]}
 	for rows.N == 0 {
 		if err := p.call(&rows); err != nil {
 			return err
@@ -91,7 +91,7 @@ func (p *Product) Next(out *stream.Columns) error {
 }
 
 // call makes one call for as many of the next pairs as it may carry.
-func (p *Product) call(out *udf.PairRows) error {
+func (p *Product) call(out *udf.Emitted) error {
 	in, left, right := &p.pairs, &p.sides[0], &p.sides[1]
 	in.L, in.R, in.Time = in.L[:0], in.R[:0], in.Time[:0]
 	in.Left, in.Right = left.pairSide(), right.pairSide()

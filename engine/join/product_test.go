@@ -48,7 +48,7 @@ func (*times) Info() udf.PairInfo {
 	return udf.PairInfo{Left: in, Right: in, Outputs: []stream.Field{{Name: "v", Kind: stream.Int64}}}
 }
 
-func (f *times) Call(in *udf.Pairs, out *udf.PairRows) error {
+func (f *times) Call(in *udf.Pairs, out *udf.Emitted) error {
 	f.calls++
 	for i := range in.L {
 		l, r := in.Left.Cols[0].Ints[in.L[i]], in.Right.Cols[0].Ints[in.R[i]]

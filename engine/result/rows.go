@@ -40,6 +40,9 @@ type Rows struct {
 	Ordinal, Of []uint64
 	// Pairs is set where rows are pairs of an interval join, which have no window.
 	Pairs *Pairs
+	// Side is the output that the rows are for: 0 the results, others the side outputs of a
+	// process function, counted from 1.
+	Side int
 	// Before is the step's watermark before these rows: a row is never late for the step
 	// that reads it because of the watermark that made it fire (S69).
 	Before stream.Time
@@ -74,7 +77,7 @@ func (r *Rows) Reset(key []stream.Field, values [][]stream.Field) {
 	r.Window, r.Kind, r.Revision = r.Window[:0], r.Kind[:0], r.Revision[:0]
 	r.EncodedKey = r.EncodedKey[:0]
 	r.SinceLast, r.Replaces = r.SinceLast[:0], r.Replaces[:0]
-	r.Ordinal, r.Of, r.Pairs = r.Ordinal[:0], r.Of[:0], nil
+	r.Ordinal, r.Of, r.Pairs, r.Side = r.Ordinal[:0], r.Of[:0], nil, 0
 }
 
 func resetColumns(c *stream.Columns, fields []stream.Field) {

@@ -183,23 +183,29 @@ type Field struct {
 // the same kinds. Called per record where batches are split by key or merged by time.
 func (c *Columns) AppendRow(src *Columns, i int) {
 	for n := range c.Cols {
-		d, s := &c.Cols[n], &src.Cols[n]
-		if s.Null(i) {
-			d.AppendNull()
-			continue
-		}
-		switch s.Kind {
-		case Int64, Timestamp:
-			d.AppendInt(s.Ints[i])
-		case Float64:
-			d.AppendFloat(s.Floats[i])
-		case Bool:
-			d.AppendBool(s.Bools[i])
-		default:
-			d.AppendStr(c.copyStr(src, s.Strs[i]))
-		}
+		c.AppendCell(n, src, n, i)
 	}
 	c.N++
+}
+
+// AppendCell copies row i of column from of src, text included, to the end of column n of
+// c, which has the same kind. The caller sets N.
+func (c *Columns) AppendCell(n int, src *Columns, from, i int) {
+	d, s := &c.Cols[n], &src.Cols[from]
+	if s.Null(i) {
+		d.AppendNull()
+		return
+	}
+	switch s.Kind {
+	case Int64, Timestamp:
+		d.AppendInt(s.Ints[i])
+	case Float64:
+		d.AppendFloat(s.Floats[i])
+	case Bool:
+		d.AppendBool(s.Bools[i])
+	default:
+		d.AppendStr(c.copyStr(src, s.Strs[i]))
+	}
 }
 
 func (c *Columns) copyStr(src *Columns, s Str) Str {

@@ -17,7 +17,7 @@ type Pair interface {
 	Info() PairInfo
 	// Call appends any number of rows for each pair to out, in the order of the pairs.
 	// What it gives for a pair depends on that pair alone, so that a call may be cut.
-	Call(in *Pairs, out *PairRows) error
+	Call(in *Pairs, out *Emitted) error
 	Close() error
 }
 
@@ -57,31 +57,4 @@ func (p *Pairs) Slice(lo, hi int) Pairs {
 type PairSide struct {
 	*stream.Columns
 	Time []stream.Time
-}
-
-// PairRows is the answer to calls: columns of the kinds of Info().Outputs with their
-// text in Blob, and for each row the pair of the call that it came of, ascending. The
-// caller sets N.
-type PairRows struct {
-	stream.Columns
-	Of []uint32
-}
-
-// Reset empties the rows for reuse.
-func (r *PairRows) Reset(outputs []stream.Field) {
-	if r.Cols == nil {
-		r.Cols = make([]stream.Column, len(outputs))
-	}
-	for i, f := range outputs {
-		r.Cols[i].Reset(f.Kind)
-	}
-	r.N, r.Blob, r.Of = 0, r.Blob[:0], r.Of[:0]
-}
-
-// Truncate takes the rows back to n rows and blob bytes of text.
-func (r *PairRows) Truncate(n, blob int) {
-	for i := range r.Cols {
-		r.Cols[i].Truncate(n)
-	}
-	r.N, r.Blob, r.Of = n, r.Blob[:blob], r.Of[:n]
 }

@@ -24,9 +24,6 @@ type Records struct {
 	Now       stream.Time // processing time
 	List      List
 	Cols      []int // the function's inputs: numbers of the records' columns
-	// KeyState and WindowState are the function's own state of the key and of the
-	// window; what it puts there is kept (S91, S92).
-	KeyState, WindowState *[]byte
 }
 
 // List is the records of a pane in order of arrival.

@@ -15,7 +15,9 @@ type Config struct {
 	Key         []stream.Field
 	DropNullKey bool
 	Functions   []Function
-	Groups      int // number of key groups, max_parallelism
+	Process     *Process // nil: none
+	Fine        bool     // see GeneralConfig: here it is what user code is shown
+	Groups      int      // number of key groups, max_parallelism
 }
 
 // Aligned runs event-time windows that lie end to end, tumbling ones and days, with the
@@ -33,17 +35,12 @@ type Aligned struct {
 func NewAligned(cfg Config, out Output) (*Aligned, error) {
 	o := &Aligned{cfg: cfg, tiles: tilingOf(cfg.Windows)}
 	o.windows = buckets{lateness: cfg.Lateness, groups: cfg.Groups}
+	o.attach(cfg.Process, cfg.Key, cfg.Fine)
 	return o, o.init(cfg.Functions, cfg.Key, out)
 }
 
 // Panes counts (key, window) pairs with state.
 func (o *Aligned) Panes() int64 { return o.windows.panes() }
-
-// Clock does nothing: no timer of an aligned operator goes by the clock.
-func (o *Aligned) Clock(stream.Time) error { return nil }
-
-// Stamp does nothing: windows of this operator are in event time.
-func (o *Aligned) Stamp(stream.Time) {}
 
 // Each calls f for every pane with contents.
 func (o *Aligned) Each(f func(key []byte, w stream.Window)) {
@@ -168,9 +165,13 @@ func (o *Aligned) advance(w stream.Time) error {
 	return nil
 }
 
-// clean settles the ledger for a window whose state goes.
+// clean settles the ledger for a window whose state goes, with what a process function
+// keeps of it.
 func (o *Aligned) clean(buck *bucket) {
 	led := &o.ledger
+	if o.process != nil {
+		o.process.windows.close(buck.window.End)
+	}
 	for _, t := range buck.tables {
 		if t == nil {
 			continue

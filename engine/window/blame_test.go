@@ -90,7 +90,7 @@ func TestOnlyTheRecordThatFailsIsSetAside(t *testing.T) {
 		t.Run(fmt.Sprintf("varying accumulators: %v", varying), func(t *testing.T) {
 			bad, steady := &moody{varying: varying, refuse: 13, trap: 66}, &moody{varying: !varying}
 			s := script{t: t, size: 1000}
-			s.op = s.operator(Config{Windows: tumbling(10000, 0), Functions: []Function{{"steady", steady, []int{1}}, {"moody", bad, []int{1}}}})
+			s.op = s.operator(Config{Windows: tiles(10000, 0), Functions: []Function{{"steady", steady, []int{1}}, {"moody", bad, []int{1}}}})
 			got := s.run(`
 				record k=a t=1s v=1
 				record k=a t=1s v=13
@@ -118,7 +118,7 @@ filtered 0 failed 4 late 0 counted 3 = open 0 fired 3 unfired 0; behind 0 late_a
 
 func TestARefusedLateRecordDoesNotFire(t *testing.T) {
 	s := script{t: t, size: 1000}
-	s.op = s.operator(Config{Windows: tumbling(10000, 0), Lateness: 5000, Functions: []Function{{"n", &moody{refuse: 13}, []int{1}}}})
+	s.op = s.operator(Config{Windows: tiles(10000, 0), Lateness: 5000, Functions: []Function{{"n", &moody{refuse: 13}, []int{1}}}})
 	got := s.run(`
 		record k=a t=1s v=1
 		record k=a t=2s v=13 wm=10s
@@ -134,7 +134,7 @@ a [0,10000) update r1 2`
 func TestAWornOutInstanceCondemnsNoRecord(t *testing.T) {
 	for _, n := range []int{1, 2, 9} {
 		s := script{t: t, size: 1000}
-		s.op = s.operator(Config{Windows: tumbling(10000, 0), Functions: []Function{{"n", &moody{worn: true, refuse: -1, trap: -1}, []int{1}}}})
+		s.op = s.operator(Config{Windows: tiles(10000, 0), Functions: []Function{{"n", &moody{worn: true, refuse: -1, trap: -1}, []int{1}}}})
 		in := ""
 		for i := range n {
 			in += fmt.Sprintf("record k=a t=1s v=%d\n", i)
@@ -159,7 +159,7 @@ func (f *final) Add(accs *udf.Accs, rows *udf.Rows) error {
 func TestARecordThatBreaksAFreshInstanceIsNotTriedAgain(t *testing.T) {
 	f := &final{moody{trap: 13, refuse: -1}}
 	s := script{t: t, size: 1000}
-	s.op = s.operator(Config{Windows: tumbling(10000, 0), Functions: []Function{{"n", f, []int{1}}}})
+	s.op = s.operator(Config{Windows: tiles(10000, 0), Functions: []Function{{"n", f, []int{1}}}})
 	got := s.run("record k=a t=1s v=13")
 	if want := "refused record 1 for [0,10000): unreachable"; got != want || f.calls != 1 {
 		t.Errorf("%d calls, want 1; got\n%s\nwant\n%s", f.calls, got, want)
@@ -168,7 +168,7 @@ func TestARecordThatBreaksAFreshInstanceIsNotTriedAgain(t *testing.T) {
 
 func TestAPaneWhoseResultFailsIsSetAsideAlone(t *testing.T) {
 	s := script{t: t, size: 1000}
-	s.op = s.operator(Config{Windows: tumbling(10000, 0), Functions: []Function{{"n", &moody{refuse: -1, trap: -1, result: 2}, []int{1}}}})
+	s.op = s.operator(Config{Windows: tiles(10000, 0), Functions: []Function{{"n", &moody{refuse: -1, trap: -1, result: 2}, []int{1}}}})
 	got := s.run(`
 		record k=a t=1s v=1
 		record k=b t=1s v=1
@@ -187,7 +187,7 @@ func TestAPaneWhoseResultFailsIsSetAsideAlone(t *testing.T) {
 
 func TestThePolicyToFailStopsAtTheRecord(t *testing.T) {
 	s := script{t: t, size: 1000}
-	s.op = s.operator(Config{Windows: tumbling(10000, 0), Functions: []Function{{"n", &moody{refuse: 13, trap: -1}, []int{1}}}})
+	s.op = s.operator(Config{Windows: tiles(10000, 0), Functions: []Function{{"n", &moody{refuse: 13, trap: -1}, []int{1}}}})
 	s.out.err = errors.New("stop")
 	b := newBatch(stream.MinTime)
 	for _, v := range []string{"1", "13", "2"} {

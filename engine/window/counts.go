@@ -15,6 +15,8 @@ type CountsConfig struct {
 	Key         []stream.Field
 	DropNullKey bool
 	Functions   []Function // all of them with accumulators of fixed size
+	Process     *Process   // nil: none
+	Fine        bool       // see GeneralConfig: here it is what user code is shown
 	Groups      int        // number of key groups, max_parallelism
 }
 
@@ -79,6 +81,7 @@ func NewCounts(cfg CountsConfig, out Output) (*Counts, error) {
 		}
 	}
 	o := &Counts{cfg: cfg, grid: newCountGrid(cfg.Size, cfg.Slide)}
+	o.attach(cfg.Process, cfg.Key, cfg.Fine)
 	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
 		return nil, err
 	}
@@ -87,10 +90,6 @@ func NewCounts(cfg CountsConfig, out Output) (*Counts, error) {
 	o.cells = state.NewCells(o.contents.width, 0)
 	return o, nil
 }
-
-// Clock and Stamp do nothing: windows of this operator go by their records alone.
-func (o *Counts) Clock(stream.Time) error { return nil }
-func (o *Counts) Stamp(stream.Time)       {}
 
 // Merges counts pairs of accumulators that were merged to make windows of slices.
 func (o *Counts) Merges() int64 { return o.merges }

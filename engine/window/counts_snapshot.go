@@ -18,6 +18,7 @@ func (o *Counts) Snapshot() []byte {
 	var w state.Writer
 	w.I64(int64(o.wm))
 	o.ledger.write(&w)
+	o.writeProcess(&w)
 	var ids []uint32
 	for id := range o.keys {
 		if o.filled(&o.keys[id]) {
@@ -65,6 +66,7 @@ func (o *Counts) Restore(snapshot []byte) error {
 	r := state.NewReader(snapshot)
 	o.wm = stream.Time(r.I64())
 	o.ledger.read(r)
+	o.readProcess(r)
 	for range r.Len() {
 		o.readKey(r)
 	}

@@ -8,6 +8,7 @@
 //	operator.go  the batch loop: time, lateness, segments (E2, T3)
 //	fold.go      one segment: gather, add, write back; who is to blame (E8)
 //	fire.go      panes to result rows
+//	process.go   what a process function makes of them, and the states that it keeps
 //	buckets.go   the open windows, their tables, what is due next
 //	parts.go     accumulators of varying size (K4)
 //	slices.go    sliding windows, from slices that they share (L1–L6)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"tidemark/engine/result"
 	"tidemark/engine/stream"
@@ -139,8 +140,16 @@ func (o *contents) emit(cells []cell) (f *udf.Failure, at int, err error) {
 		o.describe(r, c)
 	}
 	r.N, r.Before = len(cells), o.before
+	if o.process != nil {
+		if f, at, err := o.process.run(r, o.seen(), o.now, nil); f != nil || err != nil {
+			return f, at, err
+		}
+	}
 	for _, c := range cells {
 		c.table.Fire(c.slot)
+	}
+	if o.process != nil {
+		return nil, 0, o.process.emit(o.out, r)
 	}
 	return nil, 0, o.out.Rows(r)
 }
@@ -209,11 +218,14 @@ func (fn *function) gather(cells []cell) (*udf.Failure, error) {
 // finite refuses results that are not numbers: none leaves the engine.
 func finite(fn *function, vals *stream.Columns) error {
 	for c := range vals.Cols {
-		for i, v := range vals.Cols[c].Floats {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return &udf.Failure{Op: i, Message: fmt.Sprintf("result %s.%s is %v, which is not a number that can be written", fn.Name, fn.info.Outputs[c].Name, v)}
-			}
+		if i := notFinite(&vals.Cols[c]); i >= 0 {
+			return &udf.Failure{Op: i, Message: fmt.Sprintf("result %s.%s is %v, which is not a number that can be written", fn.Name, fn.info.Outputs[c].Name, vals.Cols[c].Floats[i])}
 		}
 	}
 	return nil
+}
+
+// notFinite returns the first row that holds what is no number, or -1.
+func notFinite(c *stream.Column) int {
+	return slices.IndexFunc(c.Floats, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }

@@ -74,6 +74,10 @@ type contents struct {
 	ledger  Ledger
 	emitter emitter
 
+	process *processor  // nil: each firing gives one row of the functions' results
+	now     stream.Time // processing time
+	fine    bool        // see GeneralConfig
+
 	// before is the watermark that precedes what fires now, for those who read the rows
 	// (result.Rows.Before): for a timer just short of its time, however far the watermark
 	// has jumped, so that it does not depend on who else sent something.
@@ -118,7 +122,7 @@ func (n named) Result(a *udf.Accs, out *stream.Columns) error {
 
 // init lays out the accumulators of the functions in a cell.
 func (o *contents) init(fns []Function, key []stream.Field, out Output) error {
-	o.out, o.wm = out, stream.MinTime // S7
+	o.out, o.wm, o.now = out, stream.MinTime, stream.MinTime // S7
 	for _, f := range fns {
 		f.Agg = named{f.Agg, f.Name}
 		fn := function{Function: f, info: f.Agg.Info(), off: o.width, part: o.varying}
@@ -181,6 +185,15 @@ func (o *contents) start(b *stream.Batch) {
 // Watermark is the operator's event time.
 func (o *contents) Watermark() stream.Time { return o.wm }
 
+// Stamp sets the processing time that records and firings are seen at. No timer fires.
+func (o *contents) Stamp(now stream.Time) { o.now = max(o.now, now) }
+
+// Clock is Stamp for operators of event-time windows, which have no timers by the clock.
+func (o *contents) Clock(now stream.Time) error {
+	o.Stamp(now)
+	return nil
+}
+
 // Ledger returns the counters so far.
 func (o *contents) Ledger() Ledger { return o.ledger }
 
@@ -190,6 +203,11 @@ func (o *contents) Close() error {
 	for _, f := range o.fns {
 		if err := f.Agg.Close(); err != nil && first == nil {
 			first = fmt.Errorf("aggregate %s: %w", f.Name, err)
+		}
+	}
+	if o.process != nil {
+		if err := o.process.Fn.Close(); err != nil && first == nil {
+			first = fmt.Errorf("process function: %w", err)
 		}
 	}
 	return first

@@ -2,6 +2,7 @@ package window
 
 import (
 	"errors"
+	"slices"
 
 	"tidemark/engine/state"
 	"tidemark/engine/stream"
@@ -27,9 +28,9 @@ type GeneralConfig struct {
 
 	GapCol   int // column of a record's own session gap in ms; -1: none
 	ValueCol int // column that a delta trigger compares; -1: none
-	// WindowState: a function keeps state for each window, which sessions do not have
-	// (S91).
-	WindowState bool
+	// Process is shown every firing in place of its row; nil: none. If it looks at records,
+	// contents are lists.
+	Process *Process
 	// SetAside: a record that user code refuses is set aside and the step goes on. Then
 	// each record is tried on copies before anything sees it, since a refused one must
 	// leave no trace in sessions, triggers and timers (E8). Otherwise a refusal ends the
@@ -56,7 +57,6 @@ type General struct {
 	cfg    GeneralConfig
 	was    stream.Time // the watermark before the last advance
 	target stream.Time // where that goes
-	now    stream.Time
 	keys   map[string]*keyState
 	// timers by domain. They are one queue for the subtask, so that firings leave in
 	// order of time; a pane knows its own.
@@ -91,7 +91,7 @@ func (c *GeneralConfig) check() error {
 		return ErrCannotMerge
 	case c.Lateness < 0:
 		return ErrLateness
-	case c.Assigner.Merging() && c.WindowState:
+	case c.Assigner.Merging() && c.Process != nil && c.Process.Fn.Info().WindowState: // S91
 		return ErrWindowState
 	}
 	return nil
@@ -102,8 +102,9 @@ func NewGeneral(cfg GeneralConfig, out Output) (*General, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	o := &General{cfg: cfg, now: stream.MinTime, keys: map[string]*keyState{}, lists: cfg.Evictor != nil || cfg.Table != nil || len(cfg.Whole) > 0 || cfg.Join}
+	o := &General{cfg: cfg, keys: map[string]*keyState{}, lists: cfg.Evictor != nil || cfg.Table != nil || len(cfg.Whole) > 0 || cfg.Join || cfg.Process.lists()}
 	o.lazy = cfg.Assigner.Merging() && cfg.Assigner.EventTime() && trigger.IsEventTime(cfg.Trigger)
+	o.attach(cfg.Process, cfg.Key, cfg.Fine)
 	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
 		return nil, err
 	}
@@ -159,12 +160,9 @@ func (o *General) Process(b *stream.Batch) error {
 // Clock sets processing time and fires the timers that it has reached: between two
 // batches, never inside one (T5).
 func (o *General) Clock(now stream.Time) error {
-	o.now = max(o.now, now)
+	o.Stamp(now)
 	return o.expire(trigger.ProcessingTime, now)
 }
-
-// Stamp sets processing time without firing.
-func (o *General) Stamp(now stream.Time) { o.now = max(o.now, now) }
 
 // advance sets the watermark, which rises, and then fires what is due (S69).
 func (o *General) advance(w stream.Time) error {
@@ -257,7 +255,10 @@ func (o *General) clean(p *pane) {
 		o.table.Free(p.slot)
 		p.slot = -1
 	}
-	p.user, p.ended, p.purged, p.replaces = nil, false, false, nil
+	p.ended, p.purged, p.replaces = false, false, nil
+	if o.process != nil {
+		o.process.windows.drop(p.window, p.owner.key)
+	}
 	if o.cfg.Assigner.Merging() {
 		p.owner.retire(p)
 		p.drop()
@@ -278,7 +279,7 @@ func (o *General) forget(p *pane) {
 
 // forgetKey drops a key of which nothing is left.
 func (o *General) forgetKey(k *keyState) {
-	if len(k.panes) == 0 && k.user == nil && len(k.cohorts) == 0 {
+	if len(k.panes) == 0 && len(k.cohorts) == 0 {
 		delete(o.keys, string(k.key))
 	}
 }
@@ -403,7 +404,9 @@ func (o *General) take(b *stream.Batch, i int, k *keyState) error {
 	}
 	o.before = o.wm
 	lateAccepted := false
-	for _, p := range o.accepted {
+	// Windows that fire at once do so in order of their ends, as those of slices do (L6):
+	// a process function's state of the key shows it.
+	for _, p := range slices.Backward(o.accepted) {
 		lateAccepted = lateAccepted || o.cfg.Assigner.EventTime() && p.window.MaxTimestamp() <= o.wm
 		v := trigger.Continue
 		if m := p.window.MaxTimestamp(); !o.lazy || m <= o.wm || !p.awakeBy(m) {

@@ -124,11 +124,11 @@ func (s *script) open(args map[string]string) {
 		fns = append(fns, Function{Name: name, Agg: a, Cols: cols})
 	}
 	s.wm = stream.MinTime
-	s.op = s.operator(Config{Windows: tumbling(s.time(args["size"]), s.time(or(args["offset"], "0s"))), Lateness: s.time(or(args["lateness"], "0s")),
+	s.op = s.operator(Config{Windows: tiles(s.time(args["size"]), s.time(or(args["offset"], "0s"))), Lateness: s.time(or(args["lateness"], "0s")),
 		DropNullKey: args["null_key"] == "drop", Functions: fns})
 }
 
-func tumbling(size, offset stream.Time) Assigner {
+func tiles(size, offset stream.Time) Assigner {
 	a, err := NewTumbling(size, offset, false)
 	if err != nil {
 		panic(err)

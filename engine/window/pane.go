@@ -17,7 +17,6 @@ type keyState struct {
 	sessions []*pane
 	// cohorts account for records that several windows hold (overlapping windows only).
 	cohorts map[cohort]*fate
-	user    []byte // per-key state of a process function (S92)
 }
 
 // cohort is a set of windows that hold the same records: all those from one start to
@@ -49,13 +48,12 @@ type pane struct {
 
 	state  []int64 // of the trigger
 	timers [2][]stream.Time
-	user   []byte // per-window state of a process function (S91)
-	gone   bool   // merged into another
+	gone   bool // merged into another
 }
 
 // empty reports whether nothing is left that could be asked for.
 func (p *pane) empty() bool {
-	return p.slot < 0 && p.elements == nil && p.user == nil && len(p.timers[0]) == 0 && len(p.timers[1]) == 0 &&
+	return p.slot < 0 && p.elements == nil && len(p.timers[0]) == 0 && len(p.timers[1]) == 0 &&
 		!slices.ContainsFunc(p.state, func(w int64) bool { return w != 0 })
 }
 

@@ -57,7 +57,7 @@ func (s *Spec) choose() Choice {
 		return Choice{Contents: Elements, Reason: "an evictor looks at single records"}
 	case s.Join:
 		return Choice{Contents: Elements, Reason: "a firing needs all records of both sides"}
-	case len(s.Whole) > 0 || s.Table != nil:
+	case s.needsRecords():
 		return Choice{Contents: Elements, Reason: "a function needs all records of a window, in order of arrival"}
 	case tilingOf(s.Assigner) != nil && s.endsDecide():
 		return Choice{Contents: Panes, Bulk: true, Reason: "windows that lie end to end do not overlap, so there is nothing to share between them; they fire together at their ends, and again for each late record that is allowed"}
@@ -74,7 +74,12 @@ const minSlicedSlide = 8
 // sliceable reports whether windows may share slices, whatever their slide.
 func (s *Spec) sliceable() bool {
 	g, aligned := s.Assigner.(*grid)
-	return aligned && !g.clock && s.Evictor == nil && !s.Join && len(s.Whole) == 0 && s.Table == nil && s.endsDecide() && s.shareable()
+	return aligned && !g.clock && s.Evictor == nil && !s.Join && !s.needsRecords() && s.endsDecide() && s.shareable()
+}
+
+// needsRecords reports whether some function looks at the records of a window.
+func (s *Spec) needsRecords() bool {
+	return len(s.Whole) > 0 || s.Table != nil || s.Process.lists()
 }
 
 // endsDecide reports whether only the ends of windows make them fire; a purge then
@@ -90,7 +95,7 @@ func (s *Spec) countsSlide() bool {
 	if _, all := s.Assigner.(global); !all || !counts || s.Evictor == nil || s.Evictor.Count == 0 || s.Evictor.After {
 		return false
 	}
-	if s.Join || len(s.Whole) > 0 || s.Table != nil {
+	if s.Join || s.needsRecords() {
 		return false
 	}
 	for _, f := range s.Functions {
@@ -120,13 +125,13 @@ func New(s Spec, out Output) (Operator, error) {
 	case s.countsSlide():
 		slide, _ := trigger.IsCount(s.Trigger)
 		return NewCounts(CountsConfig{Size: int64(s.Evictor.Count), Slide: slide, Key: s.Key, DropNullKey: s.DropNullKey,
-			Functions: s.Functions, Groups: s.Groups}, out)
+			Functions: s.Functions, Process: s.Process, Fine: s.Fine, Groups: s.Groups}, out)
 	case c.Contents == SliceRun:
 		o, _, err := NewSliced(s, out)
 		return o, err
 	case c.Bulk:
 		return NewAligned(Config{Windows: s.Assigner, Lateness: s.Lateness, Key: s.Key, DropNullKey: s.DropNullKey,
-			Functions: s.Functions, Groups: s.Groups}, out)
+			Functions: s.Functions, Process: s.Process, Fine: s.Fine, Groups: s.Groups}, out)
 	}
 	return NewGeneral(s.GeneralConfig, out)
 }
@@ -139,6 +144,6 @@ func NewSliced(s Spec, out Output) (o Operator, ok bool, err error) {
 	}
 	g := s.Assigner.(*grid)
 	o, err = NewSlices(SlicesConfig{Size: g.size, Slide: g.slide, Offset: g.offset, Lateness: s.Lateness, Key: s.Key, DropNullKey: s.DropNullKey,
-		Functions: s.Functions, Groups: s.Groups}, out)
+		Functions: s.Functions, Process: s.Process, Fine: s.Fine, Groups: s.Groups}, out)
 	return o, true, err
 }

@@ -17,6 +17,8 @@ type SlicesConfig struct {
 	Key                 []stream.Field
 	DropNullKey         bool
 	Functions           []Function // all of them OrderInsensitive
+	Process             *Process   // nil: none
+	Fine                bool       // see GeneralConfig: here it is what user code is shown
 	Groups              int        // number of key groups, max_parallelism
 }
 
@@ -91,6 +93,7 @@ func NewSlices(cfg SlicesConfig, out Output) (*Slices, error) {
 	if cfg.Lateness%cfg.Slide > 0 {
 		o.lag++
 	}
+	o.attach(cfg.Process, cfg.Key, cfg.Fine)
 	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
 		return nil, err
 	}
@@ -103,12 +106,6 @@ func NewSlices(cfg SlicesConfig, out Output) (*Slices, error) {
 	o.due = grid.due(o.ended, o.closed, cfg.Lateness)
 	return o, nil
 }
-
-// Clock does nothing: no timer of event-time windows goes by the clock.
-func (o *Slices) Clock(stream.Time) error { return nil }
-
-// Stamp does nothing: windows of this operator are in event time.
-func (o *Slices) Stamp(stream.Time) {}
 
 // Merges counts pairs of accumulators that were merged to make windows of slices. On
 // time that is at most two for a slice, to add it to its block from either end, and one
@@ -296,6 +293,9 @@ func (o *Slices) reachWindow(k int64) {
 func (o *Slices) clean(k int64) {
 	if k <= o.closed {
 		return
+	}
+	if o.process != nil {
+		o.process.windows.close(o.grid.window(k).End)
 	}
 	for {
 		b, ok := o.buckets.leave(o.grid.per*k + o.grid.per - 1)

@@ -144,7 +144,7 @@ func BenchmarkSliding(b *testing.B) {
 		}
 	}
 	panes := func(out Output) Operator {
-		op, err := NewAligned(Config{Windows: tumbling(1000, 0), Key: sliceKeyFields, Functions: fns(), Groups: 128}, out)
+		op, err := NewAligned(Config{Windows: tiles(1000, 0), Key: sliceKeyFields, Functions: fns(), Groups: 128}, out)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -19,6 +19,7 @@ func (o *Slices) Snapshot() []byte {
 	var w state.Writer
 	w.I64(int64(o.wm))
 	o.ledger.write(&w)
+	o.writeProcess(&w)
 	revised := o.revisedByKey()
 	ids := o.sortedKeys()
 	w.Len(len(ids))
@@ -92,6 +93,7 @@ func (o *Slices) Restore(snapshot []byte) error {
 	r := state.NewReader(snapshot)
 	o.wm = stream.Time(r.I64())
 	o.ledger.read(r)
+	o.readProcess(r)
 	o.reachWindow(o.grid.ended(o.wm))
 	o.closed = o.grid.closed(o.wm, o.cfg.Lateness)
 	o.due = o.grid.due(o.ended, o.closed, o.cfg.Lateness)

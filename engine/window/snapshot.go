@@ -79,6 +79,7 @@ func (o *Aligned) Snapshot() []byte {
 	var w state.Writer
 	w.I64(int64(o.wm))
 	o.ledger.write(&w)
+	o.writeProcess(&w)
 	w.Len(len(o.windows.open))
 	for _, b := range o.windows.open {
 		writeWindow(&w, b.window)
@@ -107,6 +108,7 @@ func (o *Aligned) Restore(snapshot []byte) error {
 	r := state.NewReader(snapshot)
 	o.wm = stream.Time(r.I64())
 	o.ledger.read(r)
+	o.readProcess(r)
 	for range r.Len() {
 		b := o.windows.find(readWindow(r), o.wm)
 		for range r.Len() {
@@ -125,6 +127,7 @@ func (o *General) Snapshot() []byte {
 	w.I64(int64(o.now))
 	w.U64(o.seq)
 	o.ledger.write(&w)
+	o.writeProcess(&w)
 	w.Len(len(o.keys))
 	for _, k := range o.sortedKeys() {
 		o.writeKey(&w, k)
@@ -143,7 +146,6 @@ func (o *General) sortedKeys() []*keyState {
 
 func (o *General) writeKey(w *state.Writer, k *keyState) {
 	w.Bytes(k.key)
-	w.Bytes(k.user)
 	w.Len(len(k.cohorts))
 	cohorts := slices.SortedFunc(maps.Keys(k.cohorts), func(a, b cohort) int {
 		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.last, b.last))
@@ -195,7 +197,6 @@ func (o *General) writePane(w *state.Writer, p *pane, inFlight bool) {
 			w.I64(int64(t))
 		}
 	}
-	w.Bytes(p.user)
 }
 
 // Restore takes a snapshot.
@@ -203,6 +204,7 @@ func (o *General) Restore(snapshot []byte) error {
 	r := state.NewReader(snapshot)
 	o.wm, o.now, o.seq = stream.Time(r.I64()), stream.Time(r.I64()), r.U64()
 	o.ledger.read(r)
+	o.readProcess(r)
 	for range r.Len() {
 		o.readKey(r)
 	}
@@ -213,7 +215,7 @@ func (o *General) Restore(snapshot []byte) error {
 }
 
 func (o *General) readKey(r *state.Reader) {
-	k := &keyState{key: r.Bytes(), user: r.Bytes(), panes: map[stream.Window]*pane{}}
+	k := &keyState{key: r.Bytes(), panes: map[stream.Window]*pane{}}
 	k.hash = stream.KeyHash(k.key)
 	o.keys[string(k.key)] = k
 	if n := r.Len(); n > 0 {
@@ -253,7 +255,6 @@ func (o *General) readPane(r *state.Reader, p *pane) {
 			p.SetTimer(trigger.Domain(d), stream.Time(r.I64()))
 		}
 	}
-	p.user = r.Bytes()
 }
 
 // write writes the records that are still in the list, and no evicted ones.

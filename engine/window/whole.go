@@ -34,7 +34,8 @@ func (o *General) fireRecords(p *pane) error {
 	return o.evict(p, true)
 }
 
-// fireList emits one row of the results of all functions.
+// fireList emits one row of the results of all functions, or what the process function
+// makes of it and of the list.
 func (o *General) fireList(p *pane) (*udf.Failure, error) {
 	r := &o.emitter.rows
 	r.Reset(o.emitter.key, o.emitter.values)
@@ -42,18 +43,33 @@ func (o *General) fireList(p *pane) (*udf.Failure, error) {
 		return f, err
 	}
 	o.describeList(p, r, 1)
+	if o.process == nil {
+		o.table.Fire(p.slot)
+		return nil, o.out.Rows(r)
+	}
+	list := p.elements
+	if !o.cfg.Process.lists() {
+		list = nil
+	}
+	f, err := retry(func() error {
+		f, _, err := o.process.run(r, o.seen(), o.now, list)
+		if f != nil {
+			return f
+		}
+		return err
+	})
+	if f != nil || err != nil {
+		return f, err
+	}
 	o.table.Fire(p.slot)
-	return nil, o.out.Rows(r)
+	return nil, o.process.emit(o.out, r)
 }
 
 // fireTable emits the rows of a table function, in pieces, since there may be more of
 // them than memory holds. A firing without rows is one all the same.
 func (o *General) fireTable(p *pane) (*udf.Failure, error) {
-	in := o.records(p)
-	key, own := p.owner.user, p.user
-	n, err := o.cfg.Table.Fire(in)
+	n, err := o.cfg.Table.Fire(o.records(p))
 	if err != nil {
-		p.owner.user, p.user = key, own
 		var f *udf.Failure
 		if errors.As(err, &f) {
 			return f, nil
@@ -93,7 +109,7 @@ func (o *General) describeList(p *pane, r *result.Rows, n int) {
 
 // records is what functions of all records see of a pane.
 func (o *General) records(p *pane) udf.Records {
-	return udf.Records{Key: p.owner.key, Window: p.window, Watermark: o.wm, Now: o.now, List: p.elements, KeyState: &p.owner.user, WindowState: &p.user}
+	return udf.Records{Key: p.owner.key, Window: p.window, Watermark: o.wm, Now: o.now, List: p.elements}
 }
 
 func (o *General) evict(p *pane, after bool) error {
@@ -107,18 +123,8 @@ func (o *General) evict(p *pane, after bool) error {
 	return nil
 }
 
-// results runs all functions over the list of a pane. After a failure user state is
-// what it was.
+// results runs all functions over the list of a pane.
 func (o *General) results(p *pane, r *result.Rows) (*udf.Failure, error) {
-	key, own := p.owner.user, p.user
-	f, err := o.runAll(p, r)
-	if f != nil || err != nil {
-		p.owner.user, p.user = key, own
-	}
-	return f, err
-}
-
-func (o *General) runAll(p *pane, r *result.Rows) (*udf.Failure, error) {
 	b, sel := p.elements.rows(0)
 	for i := range o.fns {
 		fn, out := &o.fns[i], &r.Values[i]

@@ -1,0 +1,279 @@
+package window
+
+import (
+	"errors"
+	"fmt"
+
+	"tidemark/engine/result"
+	"tidemark/engine/state"
+	"tidemark/engine/stream"
+	"tidemark/engine/udf"
+)
+
+// Process is the process function of a step, with where its inputs are. The operator
+// closes it.
+type Process struct {
+	Fn     udf.Process
+	Inputs []ProcessInput // one for each of Fn's
+	Lists  [][]int        // columns of the input batches, as Info().Lists
+	// TTL is how long, in event time, a key's state stays that is not written; 0: for ever.
+	TTL stream.Time
+}
+
+// ProcessInput is a column of what a firing gives without a process function.
+type ProcessInput struct {
+	Value int // number of the function; -1: the key
+	Col   int // of its outputs, or of the key's fields
+}
+
+// lists reports whether the function looks at records, which contents must then keep.
+func (p *Process) lists() bool { return p != nil && len(p.Fn.Info().Lists) > 0 }
+
+// processor stands between firings and their rows: what would be the row of a firing is
+// shown to the process function, and its rows take that one's place. It is a part of
+// computing a result: a firing whose call fails has not fired, and its states are what
+// they were. It owns the states of keys and of windows.
+type processor struct {
+	Process
+	key  []stream.Field
+	info udf.ProcessInfo
+
+	keys    keyStates
+	windows windowStates
+
+	in    udf.Firings
+	out   []udf.Emitted
+	shown []int // of in: the row of each firing in the result
+	rows  result.Rows
+}
+
+func newProcessor(p *Process, key []stream.Field) *processor {
+	if p == nil {
+		return nil
+	}
+	o := &processor{Process: *p, key: key, info: p.Fn.Info(), windows: windowStates{}}
+	o.keys = keyStates{ttl: p.TTL, byKey: map[string]*keptState{}}
+	o.out = make([]udf.Emitted, 1+len(o.info.Side))
+	o.in.Lists = make([]udf.FiringList, len(o.info.Lists))
+	return o
+}
+
+// outputs are the columns of an output: 0 are the results.
+func (p *processor) outputs(n int) []stream.Field {
+	if n == 0 {
+		return p.info.Outputs
+	}
+	return p.info.Side[n-1].Outputs
+}
+
+// attach gives the operator its process function, if it has one. fine is that of
+// GeneralConfig.
+func (o *contents) attach(p *Process, key []stream.Field, fine bool) {
+	o.process, o.fine = newProcessor(p, key), fine
+}
+
+// seen is the watermark that user code is shown: with fine steps a timer sees its own
+// time, however far the watermark has jumped (T6).
+func (o *contents) seen() stream.Time {
+	if o.fine && o.before < o.wm {
+		return o.before + 1
+	}
+	return o.wm
+}
+
+// run shows the function the firings that r describes; list is the records of the only
+// one, where contents are lists. All firings are of one window, and so of different keys:
+// none shares a state with another. What the function puts is kept if it succeeds; a
+// failure changes nothing, and at is the row of r that failed, or -1.
+func (p *processor) run(r *result.Rows, wm, now stream.Time, list *elements) (f *udf.Failure, at int, err error) {
+	p.keys.expire(wm)
+	p.gather(r, wm, now)
+	if list != nil {
+		p.gatherRecords(list)
+	}
+	for n := range p.out {
+		p.out[n].Reset(p.outputs(n))
+	}
+	if len(p.shown) == 0 {
+		return nil, 0, nil
+	}
+	err = p.Fn.Call(&p.in, p.out)
+	for n := 0; n < len(p.out) && err == nil; n++ {
+		p.out[n].N = len(p.out[n].Of)
+		err = p.finite(n)
+	}
+	if err != nil {
+		if !errors.As(err, &f) {
+			return nil, 0, fmt.Errorf("process function: %w", err)
+		}
+		if f.Op < 0 || f.Op >= len(p.shown) {
+			return f, -1, nil
+		}
+		return f, p.shown[f.Op], nil
+	}
+	for i, row := range p.shown {
+		if s := &p.in.Keys; p.info.KeyState && s.Put[i] {
+			p.keys.put(r.EncodedKey[row], s.Data[i], wm)
+		}
+		if s := &p.in.Windows; p.info.WindowState && s.Put[i] {
+			p.windows.put(r.Window[row], r.EncodedKey[row], s.Data[i])
+		}
+	}
+	return nil, 0, nil
+}
+
+// gather fills in what the function is shown of each firing.
+func (p *processor) gather(r *result.Rows, wm, now stream.Time) {
+	in := &p.in
+	p.shown = p.shown[:0]
+	for i := range r.N {
+		if !p.lacks(r, i) {
+			p.shown = append(p.shown, i)
+		}
+	}
+	if in.Inputs.Cols == nil {
+		in.Inputs.Cols = make([]stream.Column, len(p.Inputs))
+	}
+	in.Inputs.N, in.Inputs.Blob = len(p.shown), in.Inputs.Blob[:0]
+	for n, from := range p.Inputs {
+		in.Inputs.Cols[n].Reset(p.info.Inputs[n].Kind)
+		src := from.table(r)
+		for _, i := range p.shown {
+			in.Inputs.AppendCell(n, src, from.Col, i)
+		}
+	}
+	in.Window, in.Watermark, in.Now, in.Revision = in.Window[:0], in.Watermark[:0], in.Now[:0], in.Revision[:0]
+	in.Keys.Reset()
+	in.Windows.Reset()
+	for _, i := range p.shown {
+		in.Window, in.Revision = append(in.Window, r.Window[i]), append(in.Revision, r.Revision[i])
+		in.Watermark, in.Now = append(in.Watermark, wm), append(in.Now, now)
+		if p.info.KeyState {
+			in.Keys.Slot = append(in.Keys.Slot, in.Keys.Add(p.keys.get(r.EncodedKey[i])))
+		}
+		if p.info.WindowState {
+			in.Windows.Slot = append(in.Windows.Slot, in.Windows.Add(p.windows.get(r.Window[i], r.EncodedKey[i])))
+		}
+	}
+}
+
+// lacks reports whether a firing has a null that the function does not take.
+func (p *processor) lacks(r *result.Rows, i int) bool {
+	for n, from := range p.Inputs {
+		if !p.info.Inputs[n].Nullable && from.table(r).Cols[from.Col].Null(i) {
+			return true
+		}
+	}
+	return false
+}
+
+func (from ProcessInput) table(r *result.Rows) *stream.Columns {
+	if from.Value < 0 {
+		return &r.Key
+	}
+	return &r.Values[from.Value]
+}
+
+// gatherRecords fills in the records of the only firing.
+func (p *processor) gatherRecords(list *elements) {
+	for s, inputs := range p.info.Lists {
+		to, cols := &p.in.Lists[s], p.Lists[s]
+		if to.Cols == nil {
+			to.Cols = make([]stream.Column, len(inputs))
+		}
+		for n, in := range inputs {
+			to.Cols[n].Reset(in.Kind)
+		}
+		to.N, to.Blob, to.Time, to.Off = 0, to.Blob[:0], to.Time[:0], append(to.Off[:0], 0)
+		if len(p.shown) == 0 {
+			continue
+		}
+		src := &list.sides[s]
+	records:
+		for _, e := range list.refs {
+			if int(e.side) != s {
+				continue
+			}
+			for n, in := range inputs {
+				if !in.Nullable && src.Cols[cols[n]].Null(int(e.row)) {
+					continue records
+				}
+			}
+			for n := range inputs {
+				to.AppendCell(n, src, cols[n], int(e.row))
+			}
+			to.Time = append(to.Time, e.time)
+			to.N++
+		}
+		to.Off = append(to.Off, uint32(to.N))
+	}
+}
+
+// finite refuses rows with what is no number.
+func (p *processor) finite(n int) error {
+	out := &p.out[n]
+	for c, f := range p.outputs(n) {
+		if i := notFinite(&out.Cols[c]); i >= 0 {
+			return &udf.Failure{Op: int(out.Of[i]), Message: fmt.Sprintf("output %s is %v, which is not a number that can be written", f.Name, out.Cols[c].Floats[i])}
+		}
+	}
+	return nil
+}
+
+// emit hands on the rows of the last run over r.
+func (p *processor) emit(out Output, r *result.Rows) error {
+	for n := range p.out {
+		if err := p.emitOne(out, n, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *processor) emitOne(to Output, n int, r *result.Rows) error {
+	out, rows := &p.out[n], &p.rows
+	if out.N == 0 {
+		return nil
+	}
+	rows.Reset(p.key, nil)
+	rows.N, rows.Before, rows.Side = out.N, r.Before, n
+	rows.Values = append(rows.Values[:0], out.Columns)
+	for first := 0; first < out.N; {
+		last := first
+		for last < out.N && out.Of[last] == out.Of[first] {
+			last++
+		}
+		i := p.shown[out.Of[first]]
+		for ordinal := range last - first {
+			rows.Key.AppendRow(&r.Key, i)
+			rows.EncodedKey = append(rows.EncodedKey, r.EncodedKey[i])
+			rows.Window = append(rows.Window, r.Window[i])
+			rows.Kind = append(rows.Kind, r.Kind[i])
+			rows.Revision = append(rows.Revision, r.Revision[i])
+			rows.SinceLast = append(rows.SinceLast, r.SinceLast[i])
+			rows.Replaces = append(rows.Replaces, r.Replaces[i])
+			rows.Ordinal, rows.Of = append(rows.Ordinal, uint64(ordinal)), append(rows.Of, uint64(last-first))
+		}
+		first = last
+	}
+	return to.Rows(rows)
+}
+
+// writeProcess writes the states of the process function, if there is one.
+func (o *contents) writeProcess(w *state.Writer) {
+	if o.process == nil {
+		return
+	}
+	w.I64(int64(o.now))
+	o.process.keys.write(w)
+	o.process.windows.write(w)
+}
+
+func (o *contents) readProcess(r *state.Reader) {
+	if o.process == nil {
+		return
+	}
+	o.now = stream.Time(r.I64())
+	o.process.keys.read(r)
+	o.process.windows.read(r)
+}

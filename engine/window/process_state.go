@@ -1,0 +1,180 @@
+package window
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+
+	"tidemark/engine/state"
+	"tidemark/engine/stream"
+	"tidemark/internal/fault"
+)
+
+// keyStates is what a process function keeps of each key, for all windows of the key
+// (S92). State that is not written for ttl of event time is gone: at a firing that sees
+// watermark wm, if its last writer saw wm-ttl or less. Event time decides, and not the
+// clock, so that rows stay a function of the data. What was written before there was a
+// watermark stays until it is written again, and at the end of time nothing expires.
+type keyStates struct {
+	ttl   stream.Time // 0: nothing expires
+	byKey map[string]*keptState
+	// Those that can expire, linked by time of writing: the watermark that firings see
+	// never falls, so the last one written is the newest.
+	oldest, newest *keptState
+}
+
+// keptState is the state of a key.
+type keptState struct {
+	key          string
+	data         []byte // never empty
+	written      stream.Time
+	older, newer *keptState
+}
+
+func (s *keyStates) get(key []byte) []byte {
+	if k := s.byKey[string(key)]; k != nil {
+		return k.data
+	}
+	return nil
+}
+
+// put replaces the state of a key at watermark wm; nil removes it.
+func (s *keyStates) put(key, data []byte, wm stream.Time) {
+	k := s.byKey[string(key)]
+	switch {
+	case k != nil:
+		s.unlink(k)
+	case data == nil:
+		return
+	default:
+		k = &keptState{key: string(key)}
+	}
+	if data == nil {
+		delete(s.byKey, k.key)
+		return
+	}
+	s.byKey[k.key] = k
+	k.data, k.written = data, wm
+	if s.ttl > 0 && wm != stream.MinTime {
+		s.link(k)
+	}
+}
+
+// expire drops what is gone at watermark wm.
+func (s *keyStates) expire(wm stream.Time) {
+	for k := s.oldest; k != nil && wm != stream.MaxTime && k.written.Add(s.ttl) <= wm; k = s.oldest {
+		s.unlink(k)
+		delete(s.byKey, k.key)
+	}
+}
+
+func (s *keyStates) link(k *keptState) {
+	k.older = s.newest
+	if s.newest != nil {
+		s.newest.newer = k
+	} else {
+		s.oldest = k
+	}
+	s.newest = k
+}
+
+func (s *keyStates) unlink(k *keptState) {
+	if k.older != nil {
+		k.older.newer = k.newer
+	} else if s.oldest == k {
+		s.oldest = k.newer
+	}
+	if k.newer != nil {
+		k.newer.older = k.older
+	} else if s.newest == k {
+		s.newest = k.older
+	}
+	k.older, k.newer = nil, nil
+}
+
+func (s *keyStates) write(w *state.Writer) {
+	all := slices.SortedFunc(maps.Values(s.byKey), func(a, b *keptState) int {
+		return cmp.Or(cmp.Compare(a.written, b.written), cmp.Compare(a.key, b.key))
+	})
+	w.Len(len(all))
+	for _, k := range all {
+		w.Bytes([]byte(k.key))
+		w.Bytes(k.data)
+		w.I64(int64(k.written))
+	}
+}
+
+var errStates = fault.As(fault.ErrCorrupt, errors.New("snapshot has the states of a process function out of order"))
+
+func (s *keyStates) read(r *state.Reader) {
+	before := stream.MinTime
+	for range r.Len() {
+		key, data, written := r.Bytes(), r.Bytes(), stream.Time(r.I64())
+		if written < before || data == nil {
+			r.Fail(errStates)
+			return
+		}
+		before = written
+		s.put(key, data, written)
+	}
+}
+
+// windowStates is what a process function keeps of each key and window (S91). It is
+// dropped when the window's own state is, at its cleanup and not at a purge.
+type windowStates map[stream.Window]map[string][]byte
+
+func (s windowStates) get(w stream.Window, key []byte) []byte { return s[w][string(key)] }
+
+// put replaces the state of a key's window; nil removes it.
+func (s windowStates) put(w stream.Window, key, data []byte) {
+	if data == nil {
+		s.drop(w, key)
+		return
+	}
+	if s[w] == nil {
+		s[w] = map[string][]byte{}
+	}
+	s[w][string(key)] = data
+}
+
+// drop removes the state of a key's window.
+func (s windowStates) drop(w stream.Window, key []byte) {
+	delete(s[w], string(key))
+	if len(s[w]) == 0 {
+		delete(s, w)
+	}
+}
+
+// close removes that of all windows that end at a time or before, for all keys.
+func (s windowStates) close(end stream.Time) {
+	for w := range s {
+		if w.End <= end {
+			delete(s, w)
+		}
+	}
+}
+
+func (s windowStates) write(w *state.Writer) {
+	windows := slices.SortedFunc(maps.Keys(s), func(a, b stream.Window) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
+	})
+	w.Len(len(windows))
+	for _, win := range windows {
+		writeWindow(w, win)
+		w.Len(len(s[win]))
+		for _, key := range slices.Sorted(maps.Keys(s[win])) {
+			w.Bytes([]byte(key))
+			w.Bytes(s[win][key])
+		}
+	}
+}
+
+func (s windowStates) read(r *state.Reader) {
+	for range r.Len() {
+		win := readWindow(r)
+		for range r.Len() {
+			s.put(win, r.Bytes(), r.Bytes())
+		}
+	}
+}
