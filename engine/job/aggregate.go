@@ -52,18 +52,10 @@ func (r *reader) aggregate(e entry, parent *object, from *shape) (a aggregateSpe
 	default:
 		if name, ok := read(r, pn, o.sub("plugin"), text); ok {
 			a.Plugin = name
-			if p := r.markUsed(pn); p != nil {
-				info, known = p.info, p.found
-			} else {
-				var names []string
-				for _, p := range r.plugins {
-					names = append(names, p.Name)
-				}
-				fix := hint(name, names)
-				if len(names) == 0 {
-					fix = fmt.Sprintf("; declare it: plugins: {%s: {file: %s.wasm}}", quote(pn.shown), quote(pn.shown))
-				}
-				r.report(pn.at, "%s: there is no plug-in %s%s", o.sub("plugin"), quote(pn.shown), fix)
+			info, known = r.pluginOf(pn, o.sub("plugin"))
+			if known && info.Process != nil {
+				r.report(pn.at, "%s: plug-in %s is a process function; it stands beside aggregates: process: {plugin: %s, …}", o.sub("plugin"), name, quote(name))
+				known = false
 			}
 		}
 	}
@@ -73,7 +65,7 @@ func (r *reader) aggregate(e entry, parent *object, from *shape) (a aggregateSpe
 	}
 	before := len(r.problems)
 	var kinds []stream.Kind
-	a.Columns, kinds = r.columns(o, what, info, known, from)
+	a.Columns, kinds = r.columns(o, "columns", what, "name a field of the record", info.Inputs, known, from)
 	a.Args = r.args(o, what, info, known)
 	o.close()
 	switch {
@@ -114,18 +106,28 @@ func (r *reader) markUsed(n *node) *pluginSpec {
 	return nil
 }
 
-// columns binds a function's inputs to fields, in the order of its inputs. kinds are
-// those of the fields, as far as all are known.
-func (r *reader) columns(o *object, what string, info FunctionInfo, known bool, from *shape) (out []Column, kinds []stream.Kind) {
-	n := o.get("columns")
+// fields are those that an aggregate has in the results of its step.
+func (a *aggregateSpec) fields() []stream.Field {
+	fields := slices.Clone(a.outputs)
+	for i := range fields {
+		if len(fields) > 1 {
+			fields[i].Name = a.Name + "." + fields[i].Name
+		} else {
+			fields[i].Name = a.Name
+		}
+	}
+	return fields
+}
+
+// columns binds a function's inputs to fields of from, in the order of the inputs, as the
+// mapping under a key says. kinds are those of the fields, as far as all are known; fix
+// says what to name for one that is missing.
+func (r *reader) columns(o *object, key, what, fix string, inputs []Input, known bool, from *shape) (out []Column, kinds []stream.Kind) {
+	n := o.get(key)
 	if !known || dropped(n) {
 		return nil, nil
 	}
-	path := o.sub("columns")
-	var inputs []string
-	for _, in := range info.Inputs {
-		inputs = append(inputs, in.Name)
-	}
+	path := o.sub(key)
 	switch {
 	case len(inputs) == 0 && n != nil:
 		r.report(n.key, "%s has no effect: %s reads no column", path, what)
@@ -133,19 +135,19 @@ func (r *reader) columns(o *object, what string, info FunctionInfo, known bool, 
 	case len(inputs) > 0 && n == nil:
 		pairs := make([]string, len(inputs))
 		for i, in := range inputs {
-			pairs[i] = in + ": a field"
+			pairs[i] = in.Name + ": a field"
 		}
 		r.report(o.at, "%s is missing; %s reads {%s}", path, what, strings.Join(pairs, ", "))
 		return nil, nil
 	case n == nil:
 		return nil, nil
 	}
-	c := r.object(n, path, "steps.*.aggregates.*.columns", n.key)
+	c := r.object(n, path, join(o.pattern, key), n.key)
 	if c.n == nil {
 		return nil, nil
 	}
-	for _, in := range info.Inputs {
-		c.need(in.Name, fmt.Sprintf("%s reads it; name a field of the record", what))
+	for _, in := range inputs {
+		c.need(in.Name, fmt.Sprintf("%s reads it; %s", what, fix))
 		name, fn := scalar(c, in.Name, text)
 		if fn == nil {
 			continue
@@ -190,7 +192,7 @@ func (r *reader) args(o *object, what string, info FunctionInfo, known bool) []A
 	if n != nil {
 		at = n.key
 	}
-	c := r.object(n, path, "steps.*.aggregates.*.args", at)
+	c := r.object(n, path, join(o.pattern, "args"), at)
 	var out []Arg
 	for _, p := range info.Params {
 		if c.n.find(p.Name) == nil {

@@ -56,6 +56,7 @@ var defaults = [...]Default{
 	{"steps.*.trigger.processing_timeout.clear", "", "true", "as in Flink: the trigger inside begins anew"},
 	{"steps.*.evictor.delta.abs", "", "false", "as for the trigger"},
 	{"steps.*.evictor.after", "", "false", "records go before the functions see the window"},
+	{"steps.*.process.state_ttl", "", "off", "as in Flink: what a function keeps of a key stays until it removes it"},
 	{"steps.*.null_key", "", "keep", "records without a key form a group of their own, as in SQL"},
 	{"steps.*.on_error", "", "fail", "a record that a function refuses ends the job, rather than leaving results without it"},
 	{"sinks.*.only_final", "", "false", "updates of a window follow as further rows"},

@@ -186,10 +186,11 @@ type Step struct {
 	Evictor         *Evictor // nil: none
 	AllowedLateness time.Duration
 	Aggregates      []Aggregate
-	OnError         string // "fail" or "dead_letter"
-	NullKey         string // "keep" or "drop"
-	Parallelism     int    // 1 for a stateless step, which runs in the tasks of what it reads
-	AcceptCost      bool   // the owner knows that the step calls its trigger very often (L7)
+	Process         *Process // nil: each firing gives one row of the aggregates' results
+	OnError         string   // "fail" or "dead_letter"
+	NullKey         string   // "keep" or "drop"
+	Parallelism     int      // 1 for a stateless step, which runs in the tasks of what it reads
+	AcceptCost      bool     // the owner knows that the step calls its trigger very often (L7)
 }
 
 // Windowed reports whether the step has windows.
@@ -206,8 +207,11 @@ func (s *Step) Shares() bool {
 	if t.Kind == TriggerPurging && s.AllowedLateness == 0 { // it never meets a live window
 		t = t.Inner
 	}
-	return t.Kind == TriggerEventTime && !slices.ContainsFunc(s.Aggregates, func(a Aggregate) bool { return !a.AnyOrder })
+	return t.Kind == TriggerEventTime && !s.keepsRecords() && !slices.ContainsFunc(s.Aggregates, func(a Aggregate) bool { return !a.AnyOrder })
 }
+
+// keepsRecords reports whether a process function looks at the records of the windows.
+func (s *Step) keepsRecords() bool { return s.Process != nil && len(s.Process.Lists) > 0 }
 
 // Overlap returns how many windows of the step hold a record, at most.
 func (s *Step) Overlap() int64 {
@@ -360,7 +364,7 @@ type Sink struct {
 }
 
 // Port is an output of an operator. The ports of a source are "bad"; of a step
-// "" (results), "late" and "failed".
+// "" (results), "late", "failed" and the names of its side outputs.
 type Port struct{ Operator, Name string }
 
 func (p Port) String() string {

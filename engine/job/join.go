@@ -45,8 +45,20 @@ func (r *reader) joining(s *stepSpec, o *object) {
 			r.cost(s, o)
 		}
 	}
-	c.close()
 	s.out = r.joined(s, left, right)
+	switch n := o.n.find("process"); {
+	case n == nil:
+	case kind == CoGroupJoin:
+		if s.out != nil {
+			key := &shape{what: "the key of step " + s.ID, whole: s.out.whole, fields: s.out.fields[:min(len(s.Key), len(s.out.fields))]}
+			r.process(s, o, key, left, right)
+			s.out = r.processed(s, key)
+			r.bounds(s)
+		}
+	case kind != "":
+		r.report(n.key, "%s is for kind: cogroup, whose windows give two lists; of pairs, compute in a step behind it", o.sub("process"))
+	}
+	c.close()
 }
 
 // joinKey reads the fields that have to be equal: those of key on both sides, unless a

@@ -10,6 +10,7 @@ import (
 func (r *reader) lint() {
 	r.lintNames()
 	r.lintTime()
+	r.lintProcess()
 	r.lintAlign()
 	r.lintPeriods()
 	r.lintSinks()
@@ -191,6 +192,11 @@ func (r *reader) ports() []string {
 	var out []string
 	for _, s := range r.steps {
 		out = append(out, s.ID)
+		if s.Process != nil {
+			for _, side := range s.Process.Side {
+				out = append(out, s.ID+"."+side.Name)
+			}
+		}
 	}
 	for _, s := range r.steps {
 		if s.late() {
@@ -215,16 +221,17 @@ func (r *reader) lintSinks() {
 		path := "sinks." + s.ID
 		step, source := r.stepOf(s.From.Operator), r.sourceOf(s.From.Operator)
 		switch name := s.From.Name; {
-		case step != nil && name == "":
-			step.read = true
+		case step != nil && (name == "" || step.side(name) != nil):
+			step.read = step.read || name == ""
 			if why := r.updated(step); s.OnlyLast && why != "" {
-				r.report(s.at, "%s.only_final: results of %s may be updated, since %s", path, step.ID, why)
+				r.report(s.at, "%s.only_final: results of %s may be updated, since %s", path, s.From, why)
 			}
 			continue
 		case step != nil && name == "failed" && step.OnError == failStep:
 			r.report(s.from.at, "%s.from: %s writes nothing: on_error is fail; say on_error: dead_letter in steps.%s", path, quote(s.from.shown), step.ID)
 		case step != nil && name == "late" && step.understood() && !step.late():
 			r.report(s.from.at, "%s.from: %s writes nothing: nothing is late in a step without windows of event time", path, quote(s.from.shown))
+		case step != nil && step.process != nil && step.Process == nil && name != "late" && name != "failed": // what it gives is not known
 		case step != nil && (name == "late" || name == "failed"), source != nil && name == "bad":
 		case source != nil && name == "":
 			r.report(s.from.at, "%s.from: %s is a source; a sink writes the results of a step%s", path, quote(s.from.shown), hint("", r.ports()))
@@ -276,6 +283,11 @@ func (r *reader) defaultSinks() {
 		}
 		if s.OnError == DeadLetter {
 			add(s.ID, "failed", s.at)
+		}
+		if s.Process != nil {
+			for _, side := range s.Process.Side {
+				add(s.ID, side.Name, s.at)
+			}
 		}
 	}
 	for _, s := range r.sources {

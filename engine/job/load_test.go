@@ -49,6 +49,7 @@ func world() job.LoadOptions {
 			"jobs/data/a.jsonl": file, "jobs/data/b.jsonl": file, "jobs/data/c.csv": file,
 			"jobs/data/deep/d.jsonl": file,
 			"jobs/stats.wasm":        file, "jobs/scaled.wasm": file, "jobs/text.wasm": file,
+			"jobs/alerts.wasm": file, "jobs/sessions.wasm": file, "jobs/both.wasm": file,
 			"jobs/out/old.jsonl":            file,
 			"jobs/taken/orders.bad.jsonl/x": file,
 			"dev/null":                      {Mode: fs.ModeDevice},
@@ -57,7 +58,7 @@ func world() job.LoadOptions {
 	}
 }
 
-// functions knows the built-ins and three plug-ins.
+// functions knows the built-ins and some plug-ins.
 type functions struct{}
 
 var numbers = []stream.Kind{stream.Int64, stream.Float64}
@@ -130,6 +131,23 @@ func (functions) Plugin(p *job.Plugin) (job.FunctionInfo, error) {
 				{Name: "label", Kind: stream.String},
 				{Name: "exact", Kind: stream.Bool},
 			},
+		}, nil
+	case name == "alerts": // aggregate, then process
+		return job.FunctionInfo{
+			Inputs:  []job.Input{{Name: "count", Kinds: []stream.Kind{stream.Int64}}, {Name: "who", Kinds: []stream.Kind{stream.String}}},
+			Params:  []job.Param{{Name: "limit", Kind: stream.Int64, Default: job.Arg{Kind: stream.Int64, Int: 3}}},
+			Outputs: []stream.Field{{Name: "level", Kind: stream.Int64}},
+			Process: &job.ProcessInfo{KeyState: true, Side: []job.SideOutput{{Name: "quiet", Outputs: []stream.Field{{Name: "for", Kind: stream.Int64}}}}},
+		}, nil
+	case name == "sessions": // over the records
+		return job.FunctionInfo{
+			Outputs: []stream.Field{{Name: "length", Kind: stream.Float64}},
+			Process: &job.ProcessInfo{Lists: [][]job.Input{{{Name: "value", Kinds: numbers}}}, WindowState: true},
+		}, nil
+	case name == "both": // over the sides of a coGroup
+		return job.FunctionInfo{
+			Outputs: []stream.Field{{Name: "ratio", Kind: stream.Float64}},
+			Process: &job.ProcessInfo{Lists: [][]job.Input{{{Name: "sold", Kinds: numbers}}, {}}},
 		}, nil
 	case name == "text":
 		return job.FunctionInfo{}, errors.New("not a Wasm file: it begins with 7b 7d 0a")
@@ -239,6 +257,9 @@ func describe(g *job.Graph) string {
 		describeStep(&b, &s)
 		for _, a := range s.Aggregates {
 			fmt.Fprintf(&b, "  %s function %q plugin %q columns %v args %v\n", a.Name, a.Function, a.Plugin, a.Columns, a.Args)
+		}
+		if p := s.Process; p != nil {
+			fmt.Fprintf(&b, "  process plugin %q columns %v lists %v args %v state_ttl %s outputs %v side %v\n", p.Plugin, p.Columns, p.Lists, p.Args, p.TTL, p.Outputs, p.Side)
 		}
 	}
 	for _, s := range g.Sinks {
@@ -412,6 +433,7 @@ func TestEveryDefaultIsOneThatAJobCanSet(t *testing.T) {
 			"trigger.delta":              {"    key:", "    trigger: {delta: {field: price, threshold: 1}}\n    key:"},
 			"trigger.count_or_timeout":   {"    key:", "    trigger: {count_or_timeout: {n: 1, after: 1s}}\n    key:"},
 			"trigger.processing_timeout": {"    key:", "    trigger: {processing_timeout: {trigger: event_time, after: 1s}}\n    key:"},
+			"process.state_ttl":          {"    key:", "    process: {plugin: alerts, columns: {count: n, who: shop}}\n    key:"},
 			"evictor.after":              {"    key:", "    evictor: {count: 1}\n    key:"},
 			"evictor.delta":              {"    key:", "    evictor: {delta: {field: price, threshold: 1}}\n    key:"},
 			"watermark.for_all":          {"out_of_orderness: 5s", "marker: shop == 'x'"},
@@ -422,6 +444,9 @@ func TestEveryDefaultIsOneThatAJobCanSet(t *testing.T) {
 			if strings.Contains(d.Key, "."+part) {
 				src = strings.Replace(src, with[0], with[1], 1)
 			}
+		}
+		if strings.Contains(d.Key, ".process.") {
+			src = strings.Replace(src, "sources:", "plugins: {alerts: {file: alerts.wasm}}\nsources:", 1)
 		}
 		if strings.Contains(d.Key, ".join.") {
 			src = strings.Replace(src, "    aggregates: {n: {function: count}}\n", "", 1)
@@ -472,7 +497,7 @@ global window. Without a trigger a window fires at its end: by the watermark, or
 		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", strings.ReplaceAll(d.Key, "*", "NAME"), d.When, d.Value, d.Why)
 	}
 	b.WriteString(`
-Also on without being asked for: the outputs ` + "`STEP.late`, `SOURCE.bad` and, with `on_error: dead_letter`, `STEP.failed`" + `. Without a
+Also on without being asked for: the outputs ` + "`STEP.late`, `SOURCE.bad`, with `on_error: dead_letter` `STEP.failed`, and the side outputs of process functions" + `. Without a
 sink of their own they are files beside the first results file, such as ` + "`STEP.late.jsonl`" + `; a job without file sinks keeps the last
 100 rows of each in memory.
 

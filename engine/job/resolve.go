@@ -2,8 +2,8 @@ package job
 
 import "tidemark/engine/stream"
 
-// FunctionInfo is what a job needs to know of an aggregate to be checked: what it
-// reads, gives and takes. It comes from the list of built-ins or from a plug-in's
+// FunctionInfo is what a job needs to know of an aggregate or a process function to be
+// checked: what it reads, gives and takes. It comes from the list of built-ins or from a plug-in's
 // manifest.
 type FunctionInfo struct {
 	Inputs []Input
@@ -13,6 +13,19 @@ type FunctionInfo struct {
 	Outputs          []stream.Field
 	OrderInsensitive bool // the order of records makes no difference to the result
 	Fixed            bool // an accumulator has a fixed size
+
+	// Process is set for a process function; nil: an aggregate.
+	Process *ProcessInfo
+}
+
+// ProcessInfo is what a process function has beside an aggregate. Its Inputs are columns
+// with a row for each firing.
+type ProcessInfo struct {
+	// Lists are the columns that it reads of the records of a firing: none, one entry, or
+	// two for the sides of a coGroup.
+	Lists                 [][]Input
+	Side                  []SideOutput
+	KeyState, WindowState bool
 }
 
 // Input is a column that a function reads. Any kind of Kinds will do; empty means
@@ -46,7 +59,7 @@ type Resolver interface {
 	// and with these arguments: its outputs, and what order means to it. Both were checked
 	// against Builtin's description.
 	Bind(name string, kinds []stream.Kind, args []Arg) (FunctionInfo, error)
-	// Plugin opens a module and describes its aggregate; it fills in p.Digest. An error
+	// Plugin opens a module and describes its function; it fills in p.Digest. An error
 	// of several lines is as many problems.
 	Plugin(p *Plugin) (FunctionInfo, error)
 	// Expr checks an expression over the fields of a record and returns the kind of its

@@ -16,6 +16,9 @@ type stepSpec struct {
 
 	out *shape // its results; nil: not known
 
+	aggregates []aggregateSpec
+	process    *object
+
 	trigger, evictor, windowAt place
 }
 
@@ -60,13 +63,13 @@ func (r *reader) step(s *stepSpec) {
 	if o == nil {
 		return
 	}
-	o.known = []string{"from", "filter", "derive", "project", "key", "window", "trigger", "evictor", "aggregates", "on_error", "null_key", "parallelism", "accept_cost"}
+	o.known = []string{"from", "filter", "derive", "project", "key", "window", "trigger", "evictor", "aggregates", "process", "on_error", "null_key", "parallelism", "accept_cost"}
 	has := func(key string) bool { return o.n.find(key) != nil }
 	computes := has("filter") || has("derive") || has("project")
 	switch {
 	case s.Join != nil:
 		r.joining(s, o)
-	case !has("window") && !has("aggregates") && (computes || len(s.From) > 1):
+	case !has("window") && !has("aggregates") && !has("process") && (computes || len(s.From) > 1):
 		r.stateless(s, o)
 	default:
 		r.windowed(s, o)
@@ -92,26 +95,28 @@ func (r *reader) windowed(s *stepSpec, o *object) {
 	r.key(s, o, in)
 	o.need("window", "say a window such as {tumbling: 10s}")
 	known := r.grouping(s, o, in)
-	o.need("aggregates", "say what is computed, such as {orders: {function: count}}")
+	if o.n.find("process") == nil {
+		o.need("aggregates", "say what is computed, such as {orders: {function: count}}")
+	}
 	aggs := o.child("aggregates")
 	entries := aggs.names("field of value", maxAggregates)
 	if aggs.n != nil && len(entries) == 0 {
 		r.report(aggs.at, "%s is empty; say what is computed, such as {orders: {function: count}}", aggs.path)
 	}
-	s.out = r.results(s, in)
 	for _, e := range entries {
 		a := r.aggregate(e, aggs, in)
+		s.aggregates = append(s.aggregates, a)
 		s.Aggregates = append(s.Aggregates, a.Aggregate)
-		s.out.whole = s.out.whole && a.outputs != nil
-		for _, f := range a.outputs {
-			if len(a.outputs) > 1 {
-				f.Name = a.Name + "." + f.Name
-			} else {
-				f.Name = a.Name
-			}
-			s.out.fields = append(s.out.fields, f)
-		}
 	}
+	s.out = r.firing(s, in)
+	if o.n.find("process") != nil {
+		info, known := r.process(s, o, s.out, in)
+		if known && len(info.Process.Lists) == 0 && aggs.n == nil {
+			o.need("aggregates", "the process function does not look at records, so it needs what aggregates make of them, such as {orders: {function: count}}")
+		}
+		s.out = r.processed(s, s.out)
+	}
+	s.out.what, s.out.fix = "the results of step "+s.ID, ""
 	r.bounds(s)
 	if known && s.out.whole {
 		r.cost(s, o)
@@ -268,8 +273,8 @@ func (r *reader) grouping(s *stepSpec, o *object, in ...*shape) bool {
 // errors reads what happens to a record that a function or an expression refuses.
 func (r *reader) errors(s *stepSpec, o *object) {
 	has := func(key string) bool { return o.n.find(key) != nil }
-	passes := s.Join == nil && !has("window") && !has("aggregates") && !has("filter") && !has("derive") && (has("project") || len(s.From) > 1)
-	pairs := s.Join != nil && (s.Window == nil || s.Window.GapField == "")
+	passes := s.Join == nil && !has("process") && !has("window") && !has("aggregates") && !has("filter") && !has("derive") && (has("project") || len(s.From) > 1)
+	pairs := s.Join != nil && !has("process") && (s.Window == nil || s.Window.GapField == "")
 	if passes || pairs {
 		o.without("on_error", "the step computes nothing that a record could fail in")
 		s.OnError = failStep

@@ -160,6 +160,8 @@ func (r *reader) cost(s *stepSpec, o *object) {
 		why = "the evictor needs each record in each of its"
 	case s.Join != nil:
 		why = "the join needs each record in each of its"
+	case s.keepsRecords():
+		why = "the process function looks at records, so each one is kept in all of its"
 	case orderly >= 0 && s.fires().Kind == TriggerEventTime:
 		why = s.Aggregates[orderly].Name + " depends on the order of records, so each one is added to all of its"
 	}
