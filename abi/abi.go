@@ -37,7 +37,10 @@ const (
 	MinArena       = 64 << 10
 	MinOutput      = 4_096 // output area: a message always fits
 	MaxMessage     = 4_096
-	MaxCapture     = 2_048 // kept of each end of what a guest prints during a call
+	MaxCapture     = 2_048   // kept of each end of what a guest prints during a call
+	MaxSides       = 16      // side outputs of a process function: each is a file
+	MaxState       = 1 << 20 // of a key or a window
+	MaxRowText     = 1 << 20 // of a row of a process function
 )
 
 // Exports of a module.
@@ -50,6 +53,7 @@ const (
 	ExportAdd        = "tm_aggregate_add"
 	ExportMerge      = "tm_aggregate_merge"
 	ExportResult     = "tm_aggregate_result"
+	ExportProcess    = "tm_process"
 	ExportManifest   = "tm_manifest"
 )
 
@@ -177,9 +181,9 @@ type Export struct {
 	Required bool
 }
 
-// Exports returns the functions of a module with the given kinds of plug-in, in
-// order of SPEC section 4.
-func Exports(aggregate bool) []Export {
+// Exports returns the functions of a module with this manifest, in order of SPEC section
+// 4; nil stands for what all plug-ins have.
+func Exports(m *Manifest) []Export {
 	frame := FuncType{[]ValType{I32}, []ValType{I32}}
 	place := FuncType{nil, []ValType{I64}}
 	list := []Export{
@@ -187,10 +191,13 @@ func Exports(aggregate bool) []Export {
 		{ExportArena, place, true},
 		{ExportConfigure, frame, true},
 	}
-	if aggregate {
+	if m != nil && m.Aggregate != nil {
 		list = append(list,
 			Export{ExportCreate, frame, true}, Export{ExportAdd, frame, true},
 			Export{ExportMerge, frame, true}, Export{ExportResult, frame, true})
+	}
+	if m != nil && m.Process != nil {
+		list = append(list, Export{ExportProcess, frame, true})
 	}
 	return append(list, Export{ExportManifest, place, false})
 }

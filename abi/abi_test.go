@@ -1,6 +1,7 @@
 package abi_test
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"os"
 	"strconv"
@@ -17,7 +18,7 @@ func TestSpecNamesWhatIsHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := string(b)
-	for _, e := range abi.Exports(true) {
+	for _, e := range abi.Exports(&abi.Manifest{Aggregate: &abi.Aggregate{}, Process: &abi.Process{}}) {
 		want := "`" + e.Name
 		if !strings.Contains(spec, want) {
 			t.Errorf("SPEC.md does not have %s", want)
@@ -43,15 +44,40 @@ func TestHeaderHasItsFieldsWhereTheSpecSays(t *testing.T) {
 	for i := range frame {
 		frame[i] = 0xee
 	}
-	h := abi.Header{Size: 1, Rows: 2, Groups: 3, Cols: 4, NumCols: 5, Group: 6, Acc: 7, From: 8, OutCols: 9, NumOuts: 10, Out: 11, OutBytes: 12}
+	h := abi.Header{Size: 1, Rows: 2, Groups: 3, Cols: 4, NumCols: 5, Group: 6, Acc: 7, From: 8, OutCols: 9, NumOuts: 10, Out: 11, OutBytes: 12, Process: 13}
 	h.Put(frame)
 	want := ""
 	for i := 1; i <= 12; i++ {
 		want += hex.EncodeToString([]byte{byte(i), 0, 0, 0})
 	}
-	want += "ffffffff" + "00000000" + "00000000" + strings.Repeat("00", 96-60)
+	want += "ffffffff" + "00000000" + "00000000" + "0d000000" + strings.Repeat("00", 96-64)
 	if got := hex.EncodeToString(frame); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestFramesOfProcessFunctionsAreAsTheSpecSays(t *testing.T) {
+	word := func(v uint32) string { return hex.EncodeToString(binary.LittleEndian.AppendUint32(nil, v)) }
+	b := make([]byte, abi.ProcessBytes)
+	block := abi.ProcessBlock{Firings: 1, Keys: 2, NumKeys: 3, Windows: 4, NumWindows: 5, Lists: [2]abi.ProcessList{{Rows: 7, Cols: 8, NumCols: 9}, {Rows: 10, Cols: 11, NumCols: 12}}}
+	block.Put(b)
+	want := ""
+	for i := range uint32(12) {
+		if v := i + 1; v == 6 {
+			want += word(0)
+		} else {
+			want += word(v)
+		}
+	}
+	if got := hex.EncodeToString(b); got != want {
+		t.Errorf("block: got  %s\nwant %s", got, want)
+	}
+	b = make([]byte, abi.FiringBytes)
+	f := abi.Firing{Start: 1, End: 2, Watermark: 3, Now: -1, Key: 5, Window: abi.NoSlot, Revision: 7, From: [2]uint32{9, 11}, To: [2]uint32{10, 12}}
+	f.Put(b)
+	want = word(1) + word(0) + word(2) + word(0) + word(3) + word(0) + "ffffffffffffffff" + word(5) + "ffffffff" + word(7) + word(0) + word(9) + word(10) + word(11) + word(12)
+	if got := hex.EncodeToString(b); got != want {
+		t.Errorf("firing: got  %s\nwant %s", got, want)
 	}
 }
 

@@ -18,6 +18,22 @@ const (
 	AtOutUsed = 56
 )
 
+// Sizes of what a frame of tm_process has beside columns.
+const (
+	ProcessBytes = 48 // the block that the header's Process names
+	FiringBytes  = 64
+	EntryBytes   = 16 // head of an entry of the answer
+)
+
+// NoSlot is the slot of a firing whose function keeps no state of that sort.
+const NoSlot = 0xFFFF_FFFF
+
+// What an entry of an answer is, beside a row of output n, 0 or more.
+const (
+	KeyState    = 0x8000_0000
+	WindowState = 0x8000_0001
+)
+
 // Header is the host's part of a frame's header; all offsets are in bytes from the
 // start of the frame.
 type Header struct {
@@ -33,6 +49,7 @@ type Header struct {
 	NumOuts  uint32
 	Out      uint32
 	OutBytes uint32
+	Process  uint32
 }
 
 // Put writes the header to the start of frame, with the guest's fields as they are
@@ -41,9 +58,51 @@ func (h *Header) Put(frame []byte) {
 	b := frame[:HeaderBytes]
 	for i, v := range [HeaderBytes / 4]uint32{
 		h.Size, h.Rows, h.Groups, h.Cols, h.NumCols, h.Group, h.Acc, h.From,
-		h.OutCols, h.NumOuts, h.Out, h.OutBytes, NoOp,
+		h.OutCols, h.NumOuts, h.Out, h.OutBytes, NoOp, 0, 0, h.Process,
 	} {
 		binary.LittleEndian.PutUint32(b[4*i:], v)
+	}
+}
+
+// ProcessBlock is the block of a frame of tm_process.
+type ProcessBlock struct {
+	Firings             uint32
+	Keys, NumKeys       uint32
+	Windows, NumWindows uint32
+	Lists               [2]ProcessList
+}
+
+// ProcessList is the records of all firings of a frame, of one list.
+type ProcessList struct{ Rows, Cols, NumCols uint32 }
+
+// Put writes the block to the start of b.
+func (p *ProcessBlock) Put(b []byte) {
+	b = b[:ProcessBytes]
+	l := &p.Lists
+	for i, v := range [ProcessBytes / 4]uint32{
+		p.Firings, p.Keys, p.NumKeys, p.Windows, p.NumWindows, 0,
+		l[0].Rows, l[0].Cols, l[0].NumCols, l[1].Rows, l[1].Cols, l[1].NumCols,
+	} {
+		binary.LittleEndian.PutUint32(b[4*i:], v)
+	}
+}
+
+// Firing is a firing in a frame. From and To are its records in either list.
+type Firing struct {
+	Start, End, Watermark, Now int64
+	Key, Window                uint32 // slots of its states, or NoSlot
+	Revision                   uint32
+	From, To                   [2]uint32
+}
+
+// Put writes the firing to the start of b.
+func (f *Firing) Put(b []byte) {
+	b = b[:FiringBytes]
+	for i, v := range [4]int64{f.Start, f.End, f.Watermark, f.Now} {
+		binary.LittleEndian.PutUint64(b[8*i:], uint64(v))
+	}
+	for i, v := range [8]uint32{f.Key, f.Window, f.Revision, 0, f.From[0], f.To[0], f.From[1], f.To[1]} {
+		binary.LittleEndian.PutUint32(b[32+4*i:], v)
 	}
 }
 

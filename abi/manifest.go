@@ -19,8 +19,9 @@ type Manifest struct {
 	Name    string
 	Version string
 	SDK     string // free text: what built it
-	// Aggregate is set when the module is an aggregate.
+	// One of these is set: what the module is.
 	Aggregate *Aggregate
+	Process   *Process
 }
 
 // Aggregate describes the aggregate of a module.
@@ -33,6 +34,25 @@ type Aggregate struct {
 
 	OrderInsensitive bool
 	Exact            bool
+}
+
+// Process describes the process function of a module.
+type Process struct {
+	Inputs []Column // of a firing
+	// Lists are the columns of records: none, one entry, or two for the sides of a coGroup.
+	Lists   [][]Column
+	Outputs []Column
+	Side    []SideOutput
+	Params  []Param
+
+	KeyState, WindowState bool
+	Schema                uint32 // version of the states' layout, from 1; 0: it keeps none
+}
+
+// SideOutput is a further output of a process function.
+type SideOutput struct {
+	Name    string
+	Outputs []Column
 }
 
 // Column is an input or an output.
@@ -253,8 +273,16 @@ func (r *manifestReader) manifest(n node) *Manifest {
 		"version":   r.text(&m.Version, 64),
 		"sdk":       r.text(&m.SDK, 64),
 		"aggregate": func(path string, n node) { m.Aggregate = r.aggregate(path, n) },
+		"process":   func(path string, n node) { m.Process = r.process(path, n) },
 	})
-	r.need("", seen, "name", "version", "aggregate")
+	r.need("", seen, "name", "version")
+	switch {
+	case seen == nil:
+	case !seen["aggregate"] && !seen["process"]:
+		r.fail("", "must have a member that says what the module is: aggregate or process")
+	case seen["aggregate"] && seen["process"]:
+		r.fail("process", "stands beside aggregate: a module is one of them")
+	}
 	return m
 }
 

@@ -53,7 +53,8 @@ func TestParseManifestRefuses(t *testing.T) {
 		{"no name", `"name": "stats", `, ``, "manifest name: is missing"},
 		{"an empty name", `"stats"`, `""`, `manifest name: "" is no name`},
 		{"a version too long", `"1.0.0"`, `"` + strings.Repeat("1", 65) + `"`, "manifest version: has 65 bytes, at most 64"},
-		{"no aggregate", `"aggregate"`, `"process"`, "manifest aggregate: is missing"},
+		{"no kind", `"aggregate"`, `"trigger"`, "manifest: must have a member that says what the module is: aggregate or process"},
+		{"two kinds", `"sdk": "go"`, `"process": {"inputs": [], "outputs": [{"name": "n", "type": "int64"}]}`, "manifest process: stands beside aggregate: a module is one of them"},
 		{"an unknown type", `"type": "int64"}, {`, `"type": "int32"}, {`, "manifest aggregate.outputs[0].type: must be int64, float64, bool, string or timestamp"},
 		{"a column twice", `"mean"`, `"count"`, `manifest aggregate.outputs[1].name: "count" occurs twice`},
 		{"a nullable output", `"type": "float64"}],`, `"type": "float64", "nullable": true}],`, "manifest aggregate.outputs[1].nullable: unknown member"},
@@ -113,4 +114,51 @@ func FuzzParseManifest(f *testing.F) {
 			t.Errorf("manifest %v with error %v", m, err)
 		}
 	})
+}
+
+const alerts = `{"name": "alerts", "version": "1.0.0", "process": {
+   "inputs":  [{"name": "count", "type": "int64"}, {"name": "user", "type": "string", "nullable": true}],
+   "records": [{"name": "amount", "type": "float64"}],
+   "outputs": [{"name": "level", "type": "int64"}],
+   "side":    [{"name": "quiet", "outputs": [{"name": "minutes", "type": "int64"}]}, {"name": "loud", "outputs": [{"name": "at", "type": "timestamp"}]}],
+   "params":  [{"name": "limit", "type": "int64", "default": 3}],
+   "state":   {"key": true, "window": false, "schema": 2}}}`
+
+func TestParseManifestOfAProcessFunction(t *testing.T) {
+	got, err := abi.ParseManifest([]byte(alerts))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &abi.Manifest{Name: "alerts", Version: "1.0.0", Process: &abi.Process{
+		Inputs:  []abi.Column{{Name: "count", Kind: abi.Int64}, {Name: "user", Kind: abi.String, Nullable: true}},
+		Lists:   [][]abi.Column{{{Name: "amount", Kind: abi.Float64}}},
+		Outputs: []abi.Column{{Name: "level", Kind: abi.Int64}},
+		Side: []abi.SideOutput{{Name: "quiet", Outputs: []abi.Column{{Name: "minutes", Kind: abi.Int64}}},
+			{Name: "loud", Outputs: []abi.Column{{Name: "at", Kind: abi.Timestamp}}}},
+		Params:   []abi.Param{{Name: "limit", Kind: abi.Int64, HasDefault: true, Default: abi.Value{Int: 3}}},
+		KeyState: true, Schema: 2,
+	}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got.Process, want.Process)
+	}
+	both := strings.Replace(alerts, `"records": [{"name": "amount", "type": "float64"}]`, `"left": [], "right": [{"name": "amount", "type": "float64"}]`, 1)
+	if got, err = abi.ParseManifest([]byte(both)); err != nil || len(got.Process.Lists) != 2 || len(got.Process.Lists[0]) != 0 || got.Process.Lists[1][0].Name != "amount" {
+		t.Errorf("both sides: %v, %v", got, err)
+	}
+	for _, c := range []struct{ name, old, new, want string }{
+		{"no outputs", `[{"name": "level", "type": "int64"}]`, `[]`, "manifest process.outputs: must have at least one entry"},
+		{"no inputs", `"inputs"`, `"input"`, "manifest process.input: unknown member"},
+		{"one side", `"records"`, `"left"`, "manifest process: has one of left and right: a function of both sides has both"},
+		{"records beside sides", `"records"`, `"left": [], "right": [], "records"`, "manifest process.records: stands beside left and right"},
+		{"a side output that every step has", `"quiet"`, `"late"`, `manifest process.side[0].name: "late" is an output of every step; take another name`},
+		{"a side output twice", `"loud"`, `"quiet"`, `manifest process.side[1].name: "quiet" occurs twice`},
+		{"a side output without columns", `[{"name": "minutes", "type": "int64"}]`, `[]`, "manifest process.side[0].outputs: must have at least one entry"},
+		{"state of nothing", `"key": true`, `"key": false`, "manifest process.state: is neither of key nor of window; leave it out"},
+		{"state without a version", `, "schema": 2`, ``, "manifest process.state.schema: is missing"},
+		{"too many side outputs", `"side":    [`, `"side":    [` + strings.Repeat(`{}, `, 15), "manifest process.side: has 17 entries, at most 16 are allowed"},
+	} {
+		if _, err := abi.ParseManifest([]byte(strings.Replace(alerts, c.old, c.new, 1))); !errors.Is(err, fault.ErrUser) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
+		}
+	}
 }

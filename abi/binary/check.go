@@ -51,7 +51,7 @@ func Check(m *Module) error {
 	checkImports(m, fail)
 	// Without a manifest it is not known which kind the module wants to be, so only
 	// what all plug-ins have is asked for.
-	checkExports(m, manifest != nil && manifest.Aggregate != nil, fail)
+	checkExports(m, manifest, fail)
 	return fault.As(fault.ErrUser, errors.Join(errs...))
 }
 
@@ -103,7 +103,7 @@ func checkImports(m *Module, fail func(string, ...any)) {
 	}
 }
 
-func checkExports(m *Module, aggregate bool, fail func(string, ...any)) {
+func checkExports(m *Module, manifest *abi.Manifest, fail func(string, ...any)) {
 	exports := make(map[string]Export, len(m.Exports))
 	for _, e := range m.Exports {
 		exports[e.Name] = e
@@ -114,7 +114,7 @@ func checkExports(m *Module, aggregate bool, fail func(string, ...any)) {
 	case e.Kind != Memory:
 		fail("exports a %s as %q, it must be the memory", e.Kind, abi.ExportMemory)
 	}
-	for _, want := range abi.Exports(aggregate) {
+	for _, want := range abi.Exports(manifest) {
 		switch e, ok := exports[want.Name]; {
 		case !ok && want.Required:
 			fail("does not export the function %s %s", want.Name, want.Type)

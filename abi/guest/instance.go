@@ -25,12 +25,13 @@ const (
 	Add
 	Merge
 	Result
+	Process
 	numFuncs
 )
 
 // String returns the export's name.
 func (f Func) String() string {
-	return [numFuncs]string{abi.ExportConfigure, abi.ExportCreate, abi.ExportAdd, abi.ExportMerge, abi.ExportResult}[f]
+	return [numFuncs]string{abi.ExportConfigure, abi.ExportCreate, abi.ExportAdd, abi.ExportMerge, abi.ExportResult, abi.ExportProcess}[f]
 }
 
 // Instance is a running module with its own memory. One goroutine uses it at a time.

@@ -85,7 +85,7 @@ func TestBuildErrors(t *testing.T) {
 		{"a directory without sources", empty, []string{"has no Go files", "tidemark plugin new"}},
 		{"sources that do not compile", "testdata/broken", []string{"main.go:4:15", "undeclared"}},
 		{"a library", "testdata/library", []string{"testdata/library", "main"}},
-		{"no aggregate", "testdata/nothing", []string{"no aggregate is registered"}},
+		{"no aggregate", "testdata/nothing", []string{"no plug-in is registered"}},
 		{"an accumulator with a pointer", "testdata/pointer", []string{"accumulator main.names holds all []string", "use VariableAggregate"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -140,6 +140,7 @@ type moduleView struct {
 	Version    string         `json:"version,omitempty"`
 	SDK        string         `json:"sdk,omitempty"`
 	Aggregate  *aggregateView `json:"aggregate,omitempty"`
+	Process    *processView   `json:"process,omitempty"`
 	Exports    []linkView     `json:"exports"`
 	Imports    []linkView     `json:"imports"`
 	Memory     []memoryView   `json:"memory"`
@@ -158,6 +159,24 @@ type aggregateView struct {
 	Schema           uint32       `json:"accumulator_schema"`
 	OrderInsensitive bool         `json:"order_insensitive"`
 	Exact            bool         `json:"exact"`
+}
+
+type processView struct {
+	Inputs      []columnView  `json:"inputs"`
+	Records     *[]columnView `json:"records,omitempty"`
+	Left        *[]columnView `json:"left,omitempty"`
+	Right       *[]columnView `json:"right,omitempty"`
+	Outputs     []columnView  `json:"outputs"`
+	Side        []sideView    `json:"side"`
+	Params      []columnView  `json:"params"`
+	KeyState    bool          `json:"key_state"`
+	WindowState bool          `json:"window_state"`
+	Schema      uint32        `json:"state_schema,omitempty"`
+}
+
+type sideView struct {
+	Name    string       `json:"name"`
+	Outputs []columnView `json:"outputs"`
 }
 
 type columnView struct {
@@ -201,7 +220,7 @@ func viewModule(m *binary.Module) *moduleView {
 	}
 	if manifest, err := m.Manifest(); err == nil {
 		v.Name, v.Version, v.SDK = manifest.Name, manifest.Version, manifest.SDK
-		v.Aggregate = viewAggregate(manifest.Aggregate)
+		v.Aggregate, v.Process = viewAggregate(manifest.Aggregate), viewProcess(manifest.Process)
 	}
 	for _, e := range m.Exports {
 		l := linkView{Name: e.Name, Kind: e.Kind.String()}
@@ -234,17 +253,43 @@ func viewAggregate(a *abi.Aggregate) *aggregateView {
 	if a == nil {
 		return nil
 	}
-	v := &aggregateView{
-		Inputs: []columnView{}, Outputs: []columnView{}, Params: []columnView{},
+	return &aggregateView{
+		Inputs: viewColumns(a.Inputs), Outputs: viewColumns(a.Outputs), Params: viewParams(a.Params),
 		Width: a.Width, Schema: a.Schema, OrderInsensitive: a.OrderInsensitive, Exact: a.Exact,
 	}
-	for _, c := range a.Inputs {
-		v.Inputs = append(v.Inputs, columnView{Name: c.Name, Type: c.Kind.String(), Nullable: c.Nullable})
+}
+
+func viewProcess(p *abi.Process) *processView {
+	if p == nil {
+		return nil
 	}
-	for _, c := range a.Outputs {
-		v.Outputs = append(v.Outputs, columnView{Name: c.Name, Type: c.Kind.String()})
+	v := &processView{Inputs: viewColumns(p.Inputs), Outputs: viewColumns(p.Outputs), Side: []sideView{}, Params: viewParams(p.Params),
+		KeyState: p.KeyState, WindowState: p.WindowState, Schema: p.Schema}
+	lists := []**[]columnView{&v.Records}
+	if len(p.Lists) == 2 {
+		lists = []**[]columnView{&v.Left, &v.Right}
 	}
-	for _, p := range a.Params {
+	for i, l := range p.Lists {
+		list := viewColumns(l)
+		*lists[i] = &list
+	}
+	for _, s := range p.Side {
+		v.Side = append(v.Side, sideView{s.Name, viewColumns(s.Outputs)})
+	}
+	return v
+}
+
+func viewColumns(columns []abi.Column) []columnView {
+	out := []columnView{}
+	for _, c := range columns {
+		out = append(out, columnView{Name: c.Name, Type: c.Kind.String(), Nullable: c.Nullable})
+	}
+	return out
+}
+
+func viewParams(params []abi.Param) []columnView {
+	out := []columnView{}
+	for _, p := range params {
 		c := columnView{Name: p.Name, Type: p.Kind.String(), Required: p.Required}
 		if p.HasDefault {
 			switch p.Kind {
@@ -258,9 +303,9 @@ func viewAggregate(a *abi.Aggregate) *aggregateView {
 				c.Default = p.Default.Str
 			}
 		}
-		v.Params = append(v.Params, c)
+		out = append(out, c)
 	}
-	return v
+	return out
 }
 
 // String writes a column as "name type", with what is special about it.
@@ -306,15 +351,18 @@ func (v *moduleView) show(w io.Writer) {
 	if v.SDK != "" {
 		line("SDK", "%s", v.SDK)
 	}
-	if a := v.Aggregate; a != nil {
-		list := func(name string, cols []columnView) {
-			for i, c := range cols {
-				if i > 0 {
-					name = ""
-				}
-				line(name, "%s", c)
+	list := func(name string, cols []columnView) {
+		for i, c := range cols {
+			if i > 0 {
+				name = ""
 			}
+			line(name, "%s", c)
 		}
+	}
+	if p := v.Process; p != nil {
+		p.show(line, list)
+	}
+	if a := v.Aggregate; a != nil {
 		list("inputs", a.Inputs)
 		list("outputs", a.Outputs)
 		list("params", a.Params)
@@ -346,4 +394,38 @@ func (v *moduleView) show(w io.Writer) {
 		}
 		line(map[bool]string{true: "sections"}[i == 0], "%s, %s bytes", name, thousands(s.Size))
 	}
+}
+
+// show writes what a process function reads, gives and keeps.
+func (p *processView) show(line func(name, format string, args ...any), list func(string, []columnView)) {
+	list("inputs", p.Inputs)
+	for _, l := range []struct {
+		name string
+		cols *[]columnView
+	}{{"records", p.Records}, {"left", p.Left}, {"right", p.Right}} {
+		switch {
+		case l.cols == nil:
+		case len(*l.cols) == 0:
+			line(l.name, "their number and times")
+		default:
+			list(l.name, *l.cols)
+		}
+	}
+	list("outputs", p.Outputs)
+	for _, s := range p.Side {
+		list("side "+s.Name, s.Outputs)
+	}
+	list("params", p.Params)
+	var kept []string
+	if p.KeyState {
+		kept = append(kept, "of each key")
+	}
+	if p.WindowState {
+		kept = append(kept, "of each window")
+	}
+	if len(kept) == 0 {
+		line("state", "none")
+		return
+	}
+	line("state", "%s, schema %d", strings.Join(kept, " and "), p.Schema)
 }

@@ -120,6 +120,32 @@ func TestInspectShowsAManifest(t *testing.T) {
 	}
 }
 
+func TestInspectShowsAProcessFunction(t *testing.T) {
+	manifest := `{"name":"top","version":"2.1","process":{"inputs":[{"name":"v","type":"float64"}],"left":[{"name":"l","type":"bool"}],"right":[],
+		"outputs":[{"name":"best","type":"string"}],"side":[{"name":"rest","outputs":[{"name":"n","type":"int64"}]}],"state":{"key":true,"window":true,"schema":4}}}`
+	file := filepath.Join(t.TempDir(), "top.wasm")
+	if err := os.WriteFile(file, binary.WithManifest([]byte(emptyModule), []byte(manifest)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stdout, _ := pluginCommand("inspect", file)
+	for _, want := range []string{
+		"does not export the function tm_process (i32) -> i32", "inputs       v float64", "left         l bool", "right        their number and times",
+		"outputs      best string", "side rest    n int64", "state        of each key and of each window, schema 4",
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("it does not say %q:\n%s", want, stdout)
+		}
+	}
+	_, stdout, _ = pluginCommand("inspect", "-o", "json", file)
+	var v moduleView
+	if err := json.Unmarshal([]byte(stdout), &v); err != nil {
+		t.Fatal(err)
+	}
+	if p := v.Process; v.Aggregate != nil || p == nil || p.Records != nil || len(*p.Left) != 1 || len(*p.Right) != 0 || p.Side[0].Name != "rest" || p.Schema != 4 {
+		t.Errorf("got %s", stdout)
+	}
+}
+
 func TestPluginFromNewToInspect(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mine")
 	if code, stdout, stderr := pluginCommand("new", "--lang", "go", dir); code != exitFine || stdout != "" || !strings.Contains(stderr, "made "+dir) {

@@ -14,18 +14,23 @@ import (
 	"tidemark/internal/fault"
 )
 
-// aggregate is a guest's aggregate. After a trap it has no instance until the next
-// call needs one.
-type aggregate struct {
+// worker is a guest at work, whatever its kind. After a trap it has no instance until the
+// next call needs one.
+type worker struct {
 	name    string // as the job calls the plug-in
 	module  *guest.Module
 	release func() // gives the module back
 	inst    *guest.Instance
 	used    bool // inst has worked since it was configured
+	params  params
+}
+
+// aggregate is a guest's aggregate.
+type aggregate struct {
+	worker
 	suspect bool // a batch has trapped, and no record of it yet
 	info    udf.Info
 	inputs  []column
-	params  params
 	hasText bool // some output is a string
 
 	fresh    udf.Accs // one fresh accumulator, once it was asked for
@@ -40,14 +45,14 @@ var _ udf.Aggregate = (*aggregate)(nil)
 // Info implements udf.Aggregate.
 func (a *aggregate) Info() udf.Info { return a.info }
 
-// Close implements udf.Aggregate.
-func (a *aggregate) Close() error {
+// Close gives instance and module back.
+func (a *worker) Close() error {
 	a.drop()
 	a.release()
 	return nil
 }
 
-func (a *aggregate) drop() {
+func (a *worker) drop() {
 	if a.inst != nil {
 		a.inst.Close()
 		a.inst = nil
@@ -55,7 +60,7 @@ func (a *aggregate) drop() {
 }
 
 // start makes an instance and configures it.
-func (a *aggregate) start(ctx context.Context) error {
+func (a *worker) start(ctx context.Context) error {
 	inst, err := a.module.Instantiate(ctx)
 	if err != nil {
 		return fmt.Errorf("start plug-in %s: %w", a.name, err)
@@ -92,7 +97,7 @@ func (a *aggregate) start(ctx context.Context) error {
 // No caller's context is needed: the module is compiled, no start section runs while
 // it is instantiated, and what the guest's own functions do from there no context
 // ends, here as in every other call (see package guest).
-func (a *aggregate) arena() ([]byte, error) {
+func (a *worker) arena() ([]byte, error) {
 	if a.inst == nil {
 		if err := a.start(context.Background()); err != nil {
 			return nil, err
@@ -103,7 +108,7 @@ func (a *aggregate) arena() ([]byte, error) {
 
 // call calls fn on a finished frame. full: the guest answered OUTPUT_FULL. The error
 // is a *udf.Failure whose Op is the guest's, to be mapped by the caller.
-func (a *aggregate) call(fn guest.Func, f *frame) (full bool, err error) {
+func (a *worker) call(fn guest.Func, f *frame) (full bool, err error) {
 	a.used = true
 	status, err := a.inst.Call(fn)
 	if err != nil {
@@ -122,7 +127,7 @@ func (a *aggregate) call(fn guest.Func, f *frame) (full bool, err error) {
 }
 
 // trapped drops the instance and makes a failure of its end.
-func (a *aggregate) trapped(err error) error {
+func (a *worker) trapped(err error) error {
 	a.drop()
 	trap, ok := errors.AsType[*guest.Trap](err)
 	if !ok {
@@ -132,7 +137,7 @@ func (a *aggregate) trapped(err error) error {
 }
 
 // lie treats an answer that contradicts SPEC.md like a trap.
-func (a *aggregate) lie(format string, args ...any) error {
+func (a *worker) lie(format string, args ...any) error {
 	return a.trapped(a.inst.Lie(format, args...))
 }
 
@@ -160,7 +165,7 @@ func at(err error, n int, m func(op uint32) int) error {
 func from(base int) func(uint32) int { return func(op uint32) int { return base + int(op) } }
 
 // done returns how many of n operations an OUTPUT_FULL call completed.
-func (a *aggregate) done(n int) (int, error) {
+func (a *worker) done(n int) (int, error) {
 	d := a.inst.Done()
 	if int64(d) >= int64(n) {
 		return 0, a.lie("OUTPUT_FULL after %d of %d operations", d, n)
@@ -169,7 +174,7 @@ func (a *aggregate) done(n int) (int, error) {
 }
 
 // output returns the used part of the output area.
-func (a *aggregate) output(f *frame) ([]byte, error) {
+func (a *worker) output(f *frame) ([]byte, error) {
 	used := a.inst.OutUsed()
 	if used > f.h.OutBytes {
 		return nil, a.lie("out_used is %d, the output area has %d bytes", used, f.h.OutBytes)
@@ -190,7 +195,7 @@ func (a *aggregate) answers(f *frame, n int, dst *udf.Accs) error {
 }
 
 // tooLarge says that something does not fit into the arena even alone.
-func (a *aggregate) tooLarge(op int, what string) error {
+func (a *worker) tooLarge(op int, what string) error {
 	return &udf.Failure{Op: op, Module: a.name, Message: fmt.Sprintf("%s does not fit into the plug-in's arena of %d bytes", what, len(a.inst.Arena()))}
 }
 

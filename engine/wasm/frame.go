@@ -73,8 +73,13 @@ type column struct {
 
 // bytes returns the size of p's descriptors, groups and columns in a frame.
 func (p *part) bytes(layout []column) int {
+	return abi.Align(4*len(p.sel)) + p.columnBytes(layout)
+}
+
+// columnBytes returns the size of descriptors and columns.
+func (p *part) columnBytes(layout []column) int {
 	n := len(p.sel)
-	size := len(layout)*abi.DescriptorBytes + abi.Align(4*n)
+	size := len(layout) * abi.DescriptorBytes
 	for i, l := range layout {
 		c := &p.batch.Cols[p.cols[i]]
 		if l.nullable && c.Valid != nil {
@@ -132,7 +137,13 @@ func (f *frame) rows(p *part, layout []column) {
 	descriptors, f.h.Cols = f.place(len(layout) * abi.DescriptorBytes)
 	group, f.h.Group = f.place(4 * n)
 	put32(group, p.group)
-	run := isRun(p.sel)
+	f.columns(descriptors, p, layout)
+}
+
+// columns writes columns with the records of p, and their descriptors to the place that
+// was reserved.
+func (f *frame) columns(descriptors []byte, p *part, layout []column) {
+	n, run := len(p.sel), isRun(p.sel)
 	for i, l := range layout {
 		c := &p.batch.Cols[p.cols[i]]
 		d := abi.Descriptor{Kind: l.kind}

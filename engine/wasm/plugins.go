@@ -80,7 +80,7 @@ func NewPlugins(c guest.Compiler, open Opener) *Plugins {
 	return &Plugins{compiler: c, open: open, modules: map[string]*shared{}}
 }
 
-// Close frees idle modules. All aggregates were closed before.
+// Close frees idle modules. All functions were closed before.
 func (ps *Plugins) Close(ctx context.Context) error {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -94,7 +94,7 @@ func (ps *Plugins) Close(ctx context.Context) error {
 }
 
 // Describe is the plug-in half of a job.Resolver: it checks the module without
-// running it, fills in p.Digest and says what its aggregate reads, gives and takes. A
+// running it, fills in p.Digest and says what its function reads, gives and takes. A
 // digest that is already there must be the module's.
 func (ps *Plugins) Describe(p *job.Plugin) (job.FunctionInfo, error) {
 	f, err := ps.open(p)
@@ -119,72 +119,120 @@ func (ps *Plugins) Describe(p *job.Plugin) (job.FunctionInfo, error) {
 	if err != nil {
 		return job.FunctionInfo{}, err
 	}
-	return describe(manifest.Aggregate), nil
+	return describe(manifest), nil
 }
 
 // describe turns a manifest into what the loading of a job asks. A parameter without
 // default has a Default of kind 0.
-func describe(a *abi.Aggregate) job.FunctionInfo {
-	info := job.FunctionInfo{OrderInsensitive: a.OrderInsensitive, Fixed: a.Width > 0}
-	for _, c := range a.Inputs {
-		info.Inputs = append(info.Inputs, job.Input{Name: c.Name, Kinds: []stream.Kind{stream.Kind(c.Kind)}})
+func describe(m *abi.Manifest) job.FunctionInfo {
+	if a := m.Aggregate; a != nil {
+		return job.FunctionInfo{Inputs: jobInputs(a.Inputs), Params: jobParams(a.Params), Outputs: fields(a.Outputs), OrderInsensitive: a.OrderInsensitive, Fixed: a.Width > 0}
 	}
-	for _, c := range a.Outputs {
-		info.Outputs = append(info.Outputs, stream.Field{Name: c.Name, Kind: stream.Kind(c.Kind)})
+	p := m.Process
+	d := &job.ProcessInfo{KeyState: p.KeyState, WindowState: p.WindowState}
+	for _, l := range p.Lists {
+		d.Lists = append(d.Lists, jobInputs(l))
 	}
-	for _, p := range a.Params {
+	for _, s := range p.Side {
+		d.Side = append(d.Side, job.SideOutput{Name: s.Name, Outputs: fields(s.Outputs)})
+	}
+	return job.FunctionInfo{Inputs: jobInputs(p.Inputs), Params: jobParams(p.Params), Outputs: fields(p.Outputs), Process: d}
+}
+
+func jobInputs(columns []abi.Column) (out []job.Input) {
+	for _, c := range columns {
+		out = append(out, job.Input{Name: c.Name, Kinds: []stream.Kind{stream.Kind(c.Kind)}})
+	}
+	return out
+}
+
+func jobParams(params []abi.Param) (out []job.Param) {
+	for _, p := range params {
 		q := job.Param{Name: p.Name, Kind: stream.Kind(p.Kind), Required: p.Required}
 		if d := p.Default; p.HasDefault {
 			q.Default = job.Arg{Name: p.Name, Kind: q.Kind, Int: d.Int, Float: d.Float, Bool: d.Bool, Str: d.Str}
 		}
-		info.Params = append(info.Params, q)
+		out = append(out, q)
 	}
-	return info
+	return out
 }
 
 // Aggregate makes an instance of p for one subtask: it compiles the module unless
 // that was done, starts the guest and configures it with a's arguments. kinds are the
 // kinds of the columns that are bound to the inputs.
 func (ps *Plugins) Aggregate(ctx context.Context, p *job.Plugin, a *job.Aggregate, kinds []stream.Kind) (udf.Aggregate, error) {
-	s, err := ps.acquire(ctx, p)
-	if err != nil {
-		return nil, fmt.Errorf("plug-in %s: %w", p.Name, err)
-	}
-	agg, err := newAggregate(p.Name, s.module, a, kinds)
-	if err != nil {
-		ps.release(s)
-		return nil, fmt.Errorf("plug-in %s: %w", p.Name, err)
-	}
-	agg.release = sync.OnceFunc(func() { ps.release(s) })
-	if err := agg.start(ctx); err != nil {
-		ps.release(s)
+	agg := &aggregate{}
+	if err := ps.start(ctx, p, &agg.worker, func(m *abi.Manifest) error { return agg.bind(m.Aggregate, a, kinds) }); err != nil {
 		return nil, err
 	}
 	return agg, nil
 }
 
-func newAggregate(name string, m *guest.Module, a *job.Aggregate, kinds []stream.Kind) (*aggregate, error) {
-	d := m.Manifest().Aggregate
-	if len(kinds) != len(d.Inputs) {
-		return nil, fault.Userf("takes %d columns, %d are bound", len(d.Inputs), len(kinds))
+// Process does the same for a process function. lists are the kinds of the columns that
+// are bound to its lists.
+func (ps *Plugins) Process(ctx context.Context, p *job.Plugin, f *job.Process, kinds []stream.Kind, lists [][]stream.Kind) (udf.Process, error) {
+	fn := &process{}
+	if err := ps.start(ctx, p, &fn.worker, func(m *abi.Manifest) error { return fn.bind(m.Process, f, kinds, lists) }); err != nil {
+		return nil, err
 	}
-	agg := &aggregate{name: name, module: m, info: udf.Info{
-		Width: d.Width, OrderInsensitive: d.OrderInsensitive, Exact: d.Exact, Schema: d.Schema,
-	}}
-	for i, c := range d.Inputs {
+	return fn, nil
+}
+
+// start puts a guest to work: bind takes from the manifest what it needs.
+func (ps *Plugins) start(ctx context.Context, p *job.Plugin, w *worker, bind func(*abi.Manifest) error) error {
+	s, err := ps.acquire(ctx, p)
+	if err != nil {
+		return fmt.Errorf("plug-in %s: %w", p.Name, err)
+	}
+	w.name, w.module = p.Name, s.module
+	if err := bind(s.module.Manifest()); err != nil {
+		ps.release(s)
+		return fmt.Errorf("plug-in %s: %w", p.Name, err)
+	}
+	w.release = sync.OnceFunc(func() { ps.release(s) })
+	if err := w.start(ctx); err != nil {
+		w.release()
+		return err
+	}
+	return nil
+}
+
+// bind takes the description of the module, which the job was checked against: errors mean
+// that the module is another one.
+func (a *aggregate) bind(d *abi.Aggregate, with *job.Aggregate, kinds []stream.Kind) (err error) {
+	if d == nil {
+		return fault.Userf("it is no aggregate")
+	}
+	a.info = udf.Info{Width: d.Width, OrderInsensitive: d.OrderInsensitive, Exact: d.Exact, Schema: d.Schema}
+	if a.info.Inputs, a.inputs, err = bindColumns(d.Inputs, kinds); err != nil {
+		return err
+	}
+	a.info.Outputs = fields(d.Outputs)
+	a.hasText = slices.ContainsFunc(d.Outputs, func(c abi.Column) bool { return c.Kind == abi.String })
+	a.params, err = newParams(d.Params, with.Args)
+	return err
+}
+
+// bindColumns checks the kinds of the columns that are bound to inputs.
+func bindColumns(declared []abi.Column, kinds []stream.Kind) (inputs []udf.Input, layout []column, err error) {
+	if len(kinds) != len(declared) {
+		return nil, nil, fault.Userf("takes %d columns, %d are bound", len(declared), len(kinds))
+	}
+	for i, c := range declared {
 		if kinds[i] != stream.Kind(c.Kind) {
-			return nil, fault.Userf("input %s takes %s, the bound column is %s", c.Name, c.Kind, kinds[i])
+			return nil, nil, fault.Userf("input %s takes %s, the bound column is %s", c.Name, c.Kind, kinds[i])
 		}
-		agg.info.Inputs = append(agg.info.Inputs, udf.Input{Name: c.Name, Kind: kinds[i], Nullable: c.Nullable})
-		agg.inputs = append(agg.inputs, column{c.Kind, c.Nullable})
+		inputs = append(inputs, udf.Input{Name: c.Name, Kind: kinds[i], Nullable: c.Nullable})
+		layout = append(layout, column{c.Kind, c.Nullable})
 	}
-	for _, c := range d.Outputs {
-		agg.info.Outputs = append(agg.info.Outputs, stream.Field{Name: c.Name, Kind: stream.Kind(c.Kind)})
-		agg.hasText = agg.hasText || c.Kind == abi.String
+	return inputs, layout, nil
+}
+
+func fields(columns []abi.Column) (out []stream.Field) {
+	for _, c := range columns {
+		out = append(out, stream.Field{Name: c.Name, Kind: stream.Kind(c.Kind)})
 	}
-	var err error
-	agg.params, err = newParams(d.Params, a.Args)
-	return agg, err
+	return out
 }
 
 // acquire returns the compiled module of p and counts one user more.

@@ -43,7 +43,7 @@ func open(t *testing.T, dir string) *Registry {
 func module(name, version string) []byte {
 	var types, funcs, exports, code []byte
 	n := byte(0)
-	for _, f := range abi.Exports(true) {
+	for _, f := range abi.Exports(&abi.Manifest{Aggregate: &abi.Aggregate{}}) {
 		if !f.Required {
 			continue
 		}

@@ -83,6 +83,7 @@ const (
 	opAdd
 	opMerge
 	opResult
+	opProcess
 )
 
 // call serves one call on the frame at an offset into the arena.
@@ -93,16 +94,9 @@ func (a *Aggregate) call(o op, at, room uintptr) status {
 	}
 	switch o {
 	case opConfigure:
-		if f.rows != 1 || !bindInputs(f, a.spec.Params) {
-			return badFrame
-		}
-		if a.spec.Configure != nil {
-			if err := a.spec.Configure(); err != nil {
-				return f.refuse(err)
-			}
-		}
-		a.ready = true
-		return ok
+		st := configure(f, a.spec.Params, a.spec.Configure)
+		a.ready = st == ok
+		return st
 	case opCreate:
 		return a.calls.create(f)
 	case opAdd:
@@ -120,6 +114,33 @@ func (a *Aggregate) call(o op, at, room uintptr) status {
 	}
 	return badFrame
 }
+
+// configure reads the arguments and has the author check them.
+func configure(f frame, params []Param, check func() error) status {
+	if f.rows != 1 || !bindInputs(f, params) {
+		return badFrame
+	}
+	if check != nil {
+		if err := check(); err != nil {
+			return f.refuse(err)
+		}
+	}
+	return ok
+}
+
+// module is what is registered: it serves the calls of one kind of plug-in.
+type module interface {
+	// call serves one call on the frame at an offset into the arena.
+	call(o op, at, room uintptr) status
+	manifest() []byte
+	name() string
+	// steady: a call leaves no garbage behind, so that the collector may wait.
+	steady() bool
+}
+
+func (a *Aggregate) name() string { return a.spec.Name }
+
+func (a *Aggregate) steady() bool { return a.width > 0 }
 
 // newAggregate checks the declaration and registers it. A mistake is the author's
 // and shows when the module starts for the first time, in `tidemark plugin build`.

@@ -157,12 +157,19 @@ func bindInputs[T interface {
 	if int(f.ncols) != len(cols) {
 		return false
 	}
-	ds, good := slice[descriptor](f, f.cols, len(cols))
+	return bindColumns(f, f.cols, int(f.rows), cols)
+}
+
+// bindColumns points columns at their descriptors.
+func bindColumns[T interface {
+	bind(f frame, d *descriptor, rows int) bool
+}](f frame, at uint32, rows int, cols []T) bool {
+	ds, good := slice[descriptor](f, at, len(cols))
 	if !good {
 		return false
 	}
 	for i := range cols {
-		if !cols[i].bind(f, &ds[i], int(f.rows)) {
+		if !cols[i].bind(f, &ds[i], rows) {
 			return false
 		}
 	}

@@ -66,7 +66,8 @@ type header struct {
 	outcols, noutcols  uint32
 	out, outCap        uint32
 	op, done, outUsed  uint32 // the host writes none yet, 0 and 0
-	reserved           [9]uint32
+	process            uint32
+	reserved           [8]uint32
 }
 
 // descriptor describes one column of a frame.

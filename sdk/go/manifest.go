@@ -17,34 +17,30 @@ const (
 
 // check says what is wrong with a declaration; empty: nothing.
 func check(s Spec) string {
+	if problem := checkModule(s.Name, s.Version, s.Params); problem != "" {
+		return problem
+	}
+	if problem := checkSchema(s.Schema); problem != "" {
+		return problem
+	}
+	if problem := checkInputs("input", s.Inputs); problem != "" {
+		return problem
+	}
+	return checkOutputs("output", s.Outputs)
+}
+
+// checkModule checks what every plug-in has.
+func checkModule(name, version string, params []Param) string {
 	switch {
-	case !validName(s.Name, "_-"):
+	case !validName(name, "_-"):
 		return "a name matches [a-z][a-z0-9_-]{0,62}"
-	case len(s.Version) > maxVersionBytes:
+	case len(version) > maxVersionBytes:
 		return "version is longer than " + strconv.Itoa(maxVersionBytes) + " bytes"
-	case len(s.Inputs) > maxColumns || len(s.Outputs) > maxColumns || len(s.Params) > maxColumns:
-		return "more than " + strconv.Itoa(maxColumns) + " inputs, outputs or params"
-	case len(s.Outputs) == 0:
-		return "no output column"
-	case s.Schema < 1 || s.Schema > math.MaxInt32:
-		return "schema counts from 1"
+	case len(params) > maxColumns:
+		return tooMany("param")
 	}
 	var names []string
-	for _, c := range s.Inputs {
-		names = append(names, c.input().name)
-	}
-	if problem := checkNames("input", names); problem != "" {
-		return problem
-	}
-	names = names[:0]
-	for _, c := range s.Outputs {
-		names = append(names, c.output().name)
-	}
-	if problem := checkNames("output", names); problem != "" {
-		return problem
-	}
-	names = names[:0]
-	for _, c := range s.Params {
+	for _, c := range params {
 		p := c.declared()
 		names = append(names, p.name)
 		if p.required && p.fallback != nil {
@@ -55,6 +51,40 @@ func check(s Spec) string {
 		}
 	}
 	return checkNames("param", names)
+}
+
+func tooMany(what string) string { return "more than " + strconv.Itoa(maxColumns) + " " + what + "s" }
+
+func checkSchema(schema int) string {
+	if schema < 1 || schema > math.MaxInt32 {
+		return "schema counts from 1"
+	}
+	return ""
+}
+
+func checkInputs(what string, inputs []Input) string {
+	if len(inputs) > maxColumns {
+		return tooMany(what)
+	}
+	var names []string
+	for _, c := range inputs {
+		names = append(names, c.input().name)
+	}
+	return checkNames(what, names)
+}
+
+func checkOutputs(what string, outputs []Output) string {
+	switch {
+	case len(outputs) == 0:
+		return "no " + what + " column"
+	case len(outputs) > maxColumns:
+		return tooMany(what)
+	}
+	var names []string
+	for _, c := range outputs {
+		names = append(names, c.output().name)
+	}
+	return checkNames(what, names)
 }
 
 func checkNames(what string, names []string) string {
@@ -89,7 +119,20 @@ func validName(name, marks string) bool {
 func (a *Aggregate) manifest() []byte {
 	s := &a.spec
 	b := []byte(`{"name":` + jsonString(s.Name) + `,"version":` + jsonString(s.Version) + `,"sdk":"go","aggregate":{"inputs":[`)
-	for i, in := range s.Inputs {
+	b = appendInputs(b, s.Inputs)
+	b = append(b, `],"outputs":[`...)
+	b = appendOutputs(b, s.Outputs)
+	b = append(b, `],"params":[`...)
+	b = appendParams(b, s.Params)
+	b = append(b, `],"accumulator":{"width":`...)
+	b = strconv.AppendInt(b, int64(a.width), 10)
+	b = append(b, `,"schema":`...)
+	b = strconv.AppendInt(b, int64(s.Schema), 10)
+	return append(b, `},"order_insensitive":`+jsonBool(s.OrderInsensitive)+`,"exact":`+jsonBool(s.Exact)+`}}`...)
+}
+
+func appendInputs(b []byte, inputs []Input) []byte {
+	for i, in := range inputs {
 		c := in.input()
 		b = appendColumn(b, i, c.name, c.kind)
 		if c.nullable {
@@ -97,13 +140,19 @@ func (a *Aggregate) manifest() []byte {
 		}
 		b = append(b, '}')
 	}
-	b = append(b, `],"outputs":[`...)
-	for i, out := range s.Outputs {
+	return b
+}
+
+func appendOutputs(b []byte, outputs []Output) []byte {
+	for i, out := range outputs {
 		c := out.output()
 		b = append(appendColumn(b, i, c.name, c.kind), '}')
 	}
-	b = append(b, `],"params":[`...)
-	for i, in := range s.Params {
+	return b
+}
+
+func appendParams(b []byte, params []Param) []byte {
+	for i, in := range params {
 		p := in.declared()
 		b = appendColumn(b, i, p.name, p.kind)
 		if p.required {
@@ -114,11 +163,7 @@ func (a *Aggregate) manifest() []byte {
 		}
 		b = append(b, '}')
 	}
-	b = append(b, `],"accumulator":{"width":`...)
-	b = strconv.AppendInt(b, int64(a.width), 10)
-	b = append(b, `,"schema":`...)
-	b = strconv.AppendInt(b, int64(s.Schema), 10)
-	return append(b, `},"order_insensitive":`+jsonBool(s.OrderInsensitive)+`,"exact":`+jsonBool(s.Exact)+`}}`...)
+	return b
 }
 
 // appendColumn opens the object of a column; the caller closes it.

@@ -2,12 +2,14 @@ package tidemark
 
 import "errors"
 
-// Out is the result row that Result writes. An output column that is not set is
-// null there. It means nothing after Result returns.
+// Out is a row that is being written: the one of Result, or one that a process function
+// has begun. An output column that is not set is null there. It means nothing after Result
+// returns, or the next row is begun.
 type Out struct {
 	i     int
 	f     frame
 	start uint32 // of this row's texts in the output area
+	base  uint32 // what the offsets of its texts count from, there
 	full  bool   // a text did not fit into the output area
 	long  bool   // the row's texts are longer than any call can carry
 }
@@ -36,11 +38,13 @@ func writeRows(f frame, result func(i int, w *Out) error) status {
 
 var errLongText = errors.New("the texts of a result row are longer than 1 MiB")
 
-// Output is a column that an aggregate answers: what OutInt64, OutFloat64, OutBool,
+// Output is a column that a plug-in answers: what OutInt64, OutFloat64, OutBool,
 // OutString and OutTime declare.
 type Output interface {
 	output() *outColumn
 	bind(f frame, d *descriptor, rows int) bool
+	// scrap gives the column memory of its own, for a row that is answered again.
+	scrap()
 }
 
 // outColumn is what all output columns share.
@@ -48,11 +52,15 @@ type outColumn struct {
 	name  string
 	kind  kind
 	valid []uint64
+	bit   int // of the first row in valid: the number of the column in a row of a process function
 }
 
 func (c *outColumn) output() *outColumn { return c }
 
-func (c *outColumn) set(i int) { c.valid[i>>6] |= 1 << (i & 63) }
+func (c *outColumn) set(i int) {
+	i += c.bit
+	c.valid[i>>6] |= 1 << (i & 63)
+}
 
 func (c *outColumn) bindValid(f frame, d *descriptor, rows int) (good bool) {
 	if kind(d.kind) != c.kind {
@@ -75,6 +83,8 @@ func (c *outValues[T]) bind(f frame, d *descriptor, rows int) (good bool) {
 	c.data, good = slice[T](f, d.data, rows)
 	return good
 }
+
+func (c *outValues[T]) scrap() { c.data, c.valid = make([]T, 1), make([]uint64, 1) }
 
 // Int64Output answers a column of whole numbers.
 type Int64Output struct{ outValues[int64] }
@@ -152,7 +162,7 @@ func setText[T string | []byte](c *StringOutput, w *Out, v T) {
 		return
 	}
 	copy(w.f.out[used:], v)
-	c.data[w.i] = text{used, uint32(len(v))}
+	c.data[w.i] = text{used - w.base, uint32(len(v))}
 	w.f.outUsed = used + uint32(len(v))
 	c.set(w.i)
 }
@@ -164,6 +174,8 @@ func (c *StringOutput) bind(f frame, d *descriptor, rows int) (good bool) {
 	c.data, good = slice[text](f, d.data, rows)
 	return good
 }
+
+func (c *StringOutput) scrap() { c.data, c.valid = make([]text, 1), make([]uint64, 1) }
 
 // bindOutputs points all output columns at the frame.
 func bindOutputs(f frame, cols []Output) bool {

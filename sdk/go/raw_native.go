@@ -18,7 +18,7 @@ import (
 // test`, and so is the SDK.
 
 // register does nothing: a test binary may hold many aggregates.
-func register(*Aggregate) {}
+func register(module) {}
 
 // Values is a record or a result row, by the name of the column. A column that is
 // left out, or nil, is null. Records take int64 or int, float64 or int, bool, string,
@@ -50,20 +50,12 @@ var errBadFrame = errors.New("BUG: the frame could not be read")
 // NewTwin configures the aggregate with a job's arguments, by the parameters' names.
 // The error is a *Refusal, or says which argument does not fit.
 func NewTwin(a *Aggregate, args Values) (*Twin, error) {
-	full := Values{}
-	for name, v := range args {
-		if v != nil {
-			full[name] = v
-		}
-	}
-	for _, p := range a.spec.Params {
-		if q := p.declared(); q.required && full[q.name] == nil {
-			return nil, fmt.Errorf("param %s is required", q.name)
-		}
+	full, err := argsOf(a.spec.Params, args)
+	if err != nil {
+		return nil, err
 	}
 	t := &Twin{a, full}
-	_, err := t.call(opConfigure, input{})
-	if err != nil {
+	if _, err := t.call(opConfigure, input{}); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -74,7 +66,7 @@ func NewTwin(a *Aggregate, args Values) (*Twin, error) {
 func (t *Twin) Add(acc Acc, records ...Values) (Acc, error) {
 	var rows []Values
 	for _, r := range records {
-		if !t.lacks(r) {
+		if !lacks(t.a.spec.Inputs, r) {
 			rows = append(rows, r)
 		}
 	}
@@ -134,10 +126,10 @@ func first(accs []Acc) Acc {
 	return accs[0]
 }
 
-// lacks reports whether the host would leave the record out.
-func (t *Twin) lacks(r Values) bool {
-	for _, in := range t.a.spec.Inputs {
-		if c := in.input(); !c.nullable && r[c.name] == nil {
+// lacks reports whether a host would leave a record or a firing out.
+func lacks(cols []Input, v Values) bool {
+	for _, in := range cols {
+		if c := in.input(); !c.nullable && v[c.name] == nil {
 			return true
 		}
 	}
@@ -169,25 +161,11 @@ func (t *Twin) call(o op, in input) (output, error) {
 	mu.Lock()
 	defer mu.Unlock()
 	t.a.ready = false
-	params := make([]*column, len(t.a.spec.Params))
-	args := Values{}
-	for i, p := range t.a.spec.Params {
-		q := p.declared()
-		params[i] = &column{name: q.name, kind: q.kind, nullable: true}
-		args[q.name] = q.fallback
-	}
-	for name, v := range t.args {
-		args[name] = v
-	}
-	w := newWriter()
-	if err := w.columns(params, []Values{args}); err != nil {
-		return output{}, fmt.Errorf("argument %w", err)
-	}
-	if _, err := w.serve(t.a, opConfigure, 0); err != nil || o == opConfigure {
+	if err := configureTwin(t.a, t.a.spec.Params, t.args); err != nil || o == opConfigure {
 		return output{}, err
 	}
 
-	w = newWriter()
+	w := newWriter()
 	inputs := make([]*column, len(t.a.spec.Inputs))
 	for i, c := range t.a.spec.Inputs {
 		inputs[i] = c.input()
@@ -230,6 +208,42 @@ func (t *Twin) call(o op, in input) (output, error) {
 		}
 	}
 	return out, nil
+}
+
+// configureTwin gives a module the arguments of a job.
+func configureTwin(m module, declared []Param, given Values) error {
+	params := make([]*column, len(declared))
+	args := Values{}
+	for i, p := range declared {
+		q := p.declared()
+		params[i] = &column{name: q.name, kind: q.kind, nullable: true}
+		args[q.name] = q.fallback
+	}
+	for name, v := range given {
+		args[name] = v
+	}
+	w := newWriter()
+	if err := w.columns(params, []Values{args}); err != nil {
+		return fmt.Errorf("argument %w", err)
+	}
+	_, err := w.serve(m, opConfigure, 0)
+	return err
+}
+
+// argsOf drops arguments that are nil and checks that those which are required are there.
+func argsOf(declared []Param, args Values) (Values, error) {
+	full := Values{}
+	for name, v := range args {
+		if v != nil {
+			full[name] = v
+		}
+	}
+	for _, p := range declared {
+		if q := p.declared(); q.required && full[q.name] == nil {
+			return nil, fmt.Errorf("param %s is required", q.name)
+		}
+	}
+	return full, nil
 }
 
 func bytesOfArena() []byte { return unsafe.Slice((*byte)(arenaAt(0)), arenaBytes) }
@@ -283,14 +297,21 @@ func (w *writer) columns(cols []*column, rows []Values) error {
 			}
 		}
 	}
+	var err error
 	w.h.rows, w.h.ncols = uint32(len(rows)), uint32(len(cols))
-	w.h.cols = w.area(columnBytes * len(cols))
+	w.h.cols, err = w.described(cols, rows)
+	return err
+}
+
+// described lays out columns behind their descriptors.
+func (w *writer) described(cols []*column, rows []Values) (at uint32, err error) {
+	at = w.area(columnBytes * len(cols))
 	for i, c := range cols {
-		if err := w.column(w.descriptor(w.h.cols, i), c, rows); err != nil {
-			return err
+		if err := w.column(w.descriptor(at, i), c, rows); err != nil {
+			return at, err
 		}
 	}
-	return nil
+	return at, nil
 }
 
 func (w *writer) column(d *descriptor, c *column, rows []Values) error {
@@ -396,7 +417,7 @@ func (w *writer) outputs(cols []Output) {
 }
 
 // serve gives the rest of the arena, or room bytes of it, to the answer and calls.
-func (w *writer) serve(a *Aggregate, o op, room int) (status, error) {
+func (w *writer) serve(m module, o op, room int) (status, error) {
 	if room == 0 {
 		room = arenaBytes - w.at
 	}
@@ -406,7 +427,7 @@ func (w *writer) serve(a *Aggregate, o op, room int) (status, error) {
 		d := w.descriptor(w.h.outcols, i)
 		d.blob, d.blobSize = w.h.out, w.h.outCap
 	}
-	switch st := a.call(o, 0, arenaBytes); st {
+	switch st := m.call(o, 0, arenaBytes); st {
 	case badFrame:
 		return st, errBadFrame
 	case refused:

@@ -14,16 +14,16 @@ import (
 // runs the initialisers of package variables, so a registration in one of them is
 // complete before the first call; main is never called.
 
-// registered is the module's aggregate. It is set once, while the module starts:
+// registered is what the module is. It is set once, while the module starts:
 // exported functions have no receiver that could hold it.
-var registered *Aggregate
+var registered module
 
-func register(a *Aggregate) {
+func register(m module) {
 	if registered != nil {
-		panic("tidemark: a module registers one aggregate, this one has " +
-			jsonString(registered.spec.Name) + " and " + jsonString(a.spec.Name))
+		panic("tidemark: a module registers one plug-in, this one has " +
+			jsonString(registered.name()) + " and " + jsonString(m.name()))
 	}
-	registered = a
+	registered = m
 }
 
 //go:wasmexport tm_arena
@@ -46,10 +46,13 @@ func tmMerge(at int32) int32 { return serve(opMerge, at) }
 //go:wasmexport tm_aggregate_result
 func tmResult(at int32) int32 { return serve(opResult, at) }
 
+//go:wasmexport tm_process
+func tmProcess(at int32) int32 { return serve(opProcess, at) }
+
 //go:wasmexport tm_manifest
 func tmManifest() int64 {
 	if registered == nil {
-		panic("tidemark: no aggregate is registered; declare one in a package variable: var plugin = tidemark.FixedAggregate[…](…)")
+		panic("tidemark: no plug-in is registered; declare one in a package variable: var plugin = tidemark.FixedAggregate[…](…), or tidemark.Process(…)")
 	}
 	m := registered.manifest()
 	kept = m
@@ -82,7 +85,7 @@ var unyielded uint32
 func breathe(off uintptr) {
 	h := (*header)(arenaAt(off))
 	unyielded += h.rows + h.groups
-	if registered.width > 0 && unyielded < recordsPerYield {
+	if registered.steady() && unyielded < recordsPerYield {
 		return
 	}
 	unyielded = 0

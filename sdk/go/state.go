@@ -1,0 +1,140 @@
+package tidemark
+
+import (
+	"reflect"
+	"unsafe"
+)
+
+// stateBytes is the longest state of a key or a window (abi/SPEC.md, section 2).
+const stateBytes = 1 << 20
+
+// State is what a process function keeps: what FixedState and BytesState declare.
+type State interface{ state() *slots }
+
+// slots are the states of one sort that the firings of a frame find and leave behind.
+type slots struct {
+	what uint32   // of an entry with a new state
+	now  [][]byte // by slot
+	next []byte   // what the current firing has set
+	set  bool     // it has set one
+}
+
+// open takes the states of a frame.
+func (s *slots) open(f frame, at uint32, n int) bool {
+	if n > maxCount {
+		return false
+	}
+	off, good := slice[uint32](f, at, n+1)
+	if !good {
+		return false
+	}
+	data, good := slice[byte](f, at+uint32(4*(n+1)+7)&^7, int(off[n]))
+	if !good {
+		return false
+	}
+	s.now, s.set = s.now[:0], false
+	for i := range n {
+		s.now = append(s.now, data[off[i]:off[i+1]:off[i+1]])
+	}
+	return true
+}
+
+// slot is a firing's number of its state.
+func (s *slots) slot(f *Firing) uint32 {
+	switch s.what {
+	case keyState:
+		return f.key
+	case windowState:
+		return f.window
+	}
+	panic("tidemark: the state belongs to no process function; name it in its ProcessSpec")
+}
+
+func (s *slots) get(f *Firing) []byte {
+	if now := s.now[s.slot(f)]; !s.set {
+		return now
+	}
+	return s.next
+}
+
+// replace makes room for a new state of n bytes, for the caller to fill in.
+func (s *slots) replace(n int) []byte {
+	if n > stateBytes {
+		panic("tidemark: a state is longer than 1 MiB")
+	}
+	if cap(s.next) < n {
+		s.next = make([]byte, n)
+	}
+	s.next, s.set = s.next[:n], true
+	return s.next
+}
+
+// answer puts what the firing has set into the output area, where later firings of the
+// frame find it.
+func (s *slots) answer(f *Firing) {
+	if !s.set {
+		return
+	}
+	s.set = false
+	at, room := f.entry(s.what, len(s.next))
+	if !room {
+		return
+	}
+	body := f.f.out[at:f.f.outUsed:f.f.outUsed]
+	copy(body, s.next)
+	s.now[s.slot(f)] = body
+	f.pad()
+}
+
+// Fixed is a state that is a plain struct (or number or array) without pointers.
+type Fixed[T any] struct{ slots }
+
+// FixedState declares a state whose memory is what the host keeps, of at most 4,096 bytes:
+// a changed layout needs a new ProcessSpec.Schema.
+func FixedState[T any]() *Fixed[T] {
+	t := reflect.TypeFor[T]()
+	if field := pointerIn(t); field != "" {
+		panic("tidemark: state " + t.String() + " holds " + field + ": a fixed state has no pointers, strings, slices, maps or interfaces; use BytesState")
+	}
+	if t.Size() == 0 || t.Size() > maxWidth {
+		panic("tidemark: state " + t.String() + " has no bytes or more than 4,096")
+	}
+	return &Fixed[T]{}
+}
+
+func (s *Fixed[T]) state() *slots { return &s.slots }
+
+// Get returns the state; without one, and if the one that is there has another size, it is
+// the zero value and there is false.
+func (s *Fixed[T]) Get(f *Firing) (v T, there bool) {
+	b := s.get(f)
+	if uintptr(len(b)) != unsafe.Sizeof(v) {
+		return v, false
+	}
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&v)), len(b)), b)
+	return v, true
+}
+
+// Set replaces the state.
+func (s *Fixed[T]) Set(_ *Firing, v T) {
+	n := int(unsafe.Sizeof(v))
+	copy(s.replace(n), unsafe.Slice((*byte)(unsafe.Pointer(&v)), n))
+}
+
+// Clear removes the state.
+func (s *Fixed[T]) Clear(*Firing) { s.replace(0) }
+
+// Bytes is a state that varies in size.
+type Bytes struct{ slots }
+
+// BytesState declares a state that the function encodes itself, of at most 1 MiB.
+func BytesState() *Bytes { return &Bytes{} }
+
+func (s *Bytes) state() *slots { return &s.slots }
+
+// Get returns the state, nothing if there is none. It is valid until the next Set and until
+// the function returns, and must not be changed.
+func (s *Bytes) Get(f *Firing) []byte { return s.get(f) }
+
+// Set replaces the state with a copy of b; one of no bytes is removed.
+func (s *Bytes) Set(_ *Firing, b []byte) { copy(s.replace(len(b)), b) }
