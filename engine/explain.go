@@ -43,6 +43,9 @@ func PlanOf(g *job.Graph, st *job.Step) window.Choice {
 		}
 		s.Functions = append(s.Functions, window.Function{Agg: declared{info: info}})
 	}
+	if p := st.Process; p != nil {
+		s.Process = &window.Process{Fn: declaredProcess{lists: len(p.Lists)}}
+	}
 	return window.Plan(s)
 }
 
@@ -53,3 +56,13 @@ type declared struct {
 }
 
 func (d declared) Info() udf.Info { return d.info }
+
+// declaredProcess is a process function of which only the description is known.
+type declaredProcess struct {
+	udf.Process
+	lists int
+}
+
+func (d declaredProcess) Info() udf.ProcessInfo {
+	return udf.ProcessInfo{Lists: make([][]udf.Input, d.lists)}
+}

@@ -30,6 +30,7 @@ type stepSpec struct {
 	order   []int            // where the operator has the result of each; nil: in order
 	before  *statelessSpec   // what it does to records first; nil: nothing
 	join    *joinSpec        // nil: no join
+	sides   []sideSpec       // side outputs of its process function
 
 	// Of its senders, which do some of its work where it is over all keys (P4): records
 	// that they have added up, and that a function has refused.
@@ -295,6 +296,7 @@ func (t *keyedTask) build(ctx context.Context) error {
 	t.results = t.job.portSinks(job.Port{Operator: st.ID})
 	t.late = t.job.portSinks(job.Port{Operator: st.ID, Name: "late"})
 	t.refusals = t.job.newRefusals(st)
+	t.openSides()
 	t.line = t.encoder(result.RFC3339)
 	for _, p := range t.results {
 		t.encoders = append(t.encoders, t.encoder(p.format))
@@ -320,7 +322,7 @@ func (t *keyedTask) open(ctx context.Context) error {
 	}
 	op, err := window.New(spec, t)
 	if err != nil {
-		return errors.Join(err, closeAll(spec.Functions))
+		return errors.Join(err, closeFunctions(&spec))
 	}
 	t.op, t.clocked = windows{op}, usesClock(st.Step)
 	return nil
@@ -335,11 +337,14 @@ func (t *keyedTask) encoder(f result.TimeFormat) *result.Encoder {
 	return result.NewEncoder(t.job.graph.Name, st.ID, st.key, st.names, st.outputs, f)
 }
 
-// closeAll closes functions that no operator owns.
-func closeAll(fns []window.Function) error {
+// closeFunctions closes the functions of a step that no operator owns.
+func closeFunctions(s *window.Spec) error {
 	var errs []error
-	for _, f := range fns {
+	for _, f := range s.Functions {
 		errs = append(errs, f.Agg.Close())
+	}
+	if s.Process != nil {
+		errs = append(errs, s.Process.Fn.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -362,12 +367,16 @@ func (j *Job) instance(ctx context.Context, a *job.Aggregate, kinds []stream.Kin
 	if a.Plugin == "" {
 		return agg.New(a.Function, kinds, a.Args...)
 	}
+	return j.opts.Plugins.Aggregate(ctx, j.plugin(a.Plugin), a, kinds)
+}
+
+func (j *Job) plugin(name string) *job.Plugin {
 	for i := range j.graph.Plugins {
-		if p := &j.graph.Plugins[i]; p.Name == a.Plugin {
-			return j.opts.Plugins.Aggregate(ctx, p, a, kinds)
+		if p := &j.graph.Plugins[i]; p.Name == name {
+			return p
 		}
 	}
-	panic("BUG: plug-in " + a.Plugin + " is not declared")
+	panic("BUG: plug-in " + name + " is not declared")
 }
 
 // portSinks returns the ways from one task to the sinks of a port.

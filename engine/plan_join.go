@@ -101,6 +101,10 @@ func (s *joinSpec) arrange(b *stream.Batch) {
 // functions gives a window join its function.
 func (s *joinSpec) functions(st *stepSpec, w *window.Spec) {
 	w.Join = true
+	if st.Process != nil { // it looks at both sides itself
+		st.names, st.outputs = nil, nil
+		return
+	}
 	st.names = sideNames()
 	if s.pairs {
 		st.outputs = [][]stream.Field{s.taken[0], s.taken[1]}

@@ -28,14 +28,14 @@ func (j *Job) windowSpec(ctx context.Context, st *stepSpec) (window.Spec, error)
 	}
 	if st.join != nil {
 		st.join.functions(st, &s)
-		return s, nil
+		return s, j.process(ctx, st, &s)
 	}
-	st.names, st.outputs = nil, nil
+	st.names, st.outputs, st.order = nil, nil, nil
 	for i := range st.Aggregates {
 		a := &st.Aggregates[i]
 		f, err := j.function(ctx, st, a)
 		if err != nil {
-			return s, errors.Join(fmt.Errorf("aggregate %s: %w", a.Name, err), closeAll(s.Functions))
+			return s, errors.Join(fmt.Errorf("aggregate %s: %w", a.Name, err), closeFunctions(&s))
 		}
 		s.Functions = append(s.Functions, f)
 		st.names = append(st.names, a.Name)
@@ -43,8 +43,12 @@ func (j *Job) windowSpec(ctx context.Context, st *stepSpec) (window.Spec, error)
 	}
 	if s.Assigner.Merging() {
 		var err error
-		st.order, err = listsWhole(st, &s)
-		return s, err
+		if st.order, err = listsWhole(st, &s); err != nil {
+			return s, err
+		}
+	}
+	if err := j.process(ctx, st, &s); err != nil {
+		return s, errors.Join(err, closeFunctions(&s))
 	}
 	return s, nil
 }

@@ -26,6 +26,7 @@ type keyedTask struct {
 	results  []portSink
 	encoders []*result.Encoder // one for each of results
 	late     []portSink
+	sides    []sideOutput // of a process function
 	records  map[result.TimeFormat]*result.RecordEncoder
 	refusals refusals
 
@@ -101,6 +102,11 @@ func (t *keyedTask) flush(ctx context.Context) error {
 			return err
 		}
 	}
+	for i := range t.sides {
+		if err := flushPorts(ctx, t.sides[i].sinks); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -108,6 +114,9 @@ func (t *keyedTask) flush(ctx context.Context) error {
 // when the clock is past their millisecond, so that a record in it is still in (S121).
 func (t *keyedTask) clock() error {
 	if !t.clocked {
+		if t.step.Process != nil { // it is shown the clock
+			t.op.Stamp(t.job.now())
+		}
 		return nil
 	}
 	now := t.job.now()
@@ -177,6 +186,12 @@ func hold(b *stream.Batch) {
 // Rows writes result rows (window.Output).
 func (t *keyedTask) Rows(r *result.Rows) error {
 	switch two := *r; {
+	case t.step.Process != nil:
+		t.values = spread(t.values, &r.Values[0])
+		two.Values = t.values
+		if r = &two; r.Side > 0 {
+			return t.side(r)
+		}
 	case t.step.pairs():
 		two.Values = t.step.join.split(&r.Values[0])
 		r = &two
@@ -199,13 +214,7 @@ func (t *keyedTask) write(r *result.Rows) error {
 			t.updates++
 		}
 	}
-	for i := range t.results {
-		p := &t.results[i]
-		for n := range r.N {
-			p.lines = t.encoders[i].Append(p.lines, r, n)
-		}
-		p.rows += r.N
-	}
+	encode(t.results, t.encoders, r)
 	if len(t.out.edges) > 0 {
 		t.out.rows(r, func(dst []byte, i int) []byte {
 			line := t.line.Append(dst, r, i)
@@ -213,6 +222,17 @@ func (t *keyedTask) write(r *result.Rows) error {
 		})
 	}
 	return t.overflow(t.results)
+}
+
+// encode writes rows as lines for each of some sinks, which have an encoder each.
+func encode(sinks []portSink, encoders []*result.Encoder, r *result.Rows) {
+	for i := range sinks {
+		p := &sinks[i]
+		for n := range r.N {
+			p.lines = encoders[i].Append(p.lines, r, n)
+		}
+		p.rows += r.N
+	}
 }
 
 func (t *keyedTask) addEdge(e *edge)       { t.out.edges = append(t.out.edges, e) }

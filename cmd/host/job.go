@@ -132,7 +132,7 @@ func newJobResultsCommand() *cobra.Command {
 		Args: exactly(1, "the id of a job"),
 	}
 	r, p := remoteFlags(cmd), patienceFlags(cmd)
-	port := cmd.Flags().String("port", "results", "results, late, failed or bad")
+	port := cmd.Flags().String("port", "results", "results, late, failed, bad, or the name of a side output")
 	of := cmd.Flags().String("of", "", "the step or source, where several have the port")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := r.client()

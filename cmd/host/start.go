@@ -179,6 +179,12 @@ func stepText(s *job.Step) string {
 	if len(what) > 0 {
 		text += ": " + strings.Join(what, ", ")
 	}
+	if p := s.Process; p != nil {
+		text += ", shown to plug-in " + p.Plugin
+		if p.TTL > 0 {
+			text += ", whose state of a key stays for " + job.FormatDuration(p.TTL)
+		}
+	}
 	if s.OnError == job.DeadLetter {
 		text += "; records that a function refuses go aside"
 	}

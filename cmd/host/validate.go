@@ -94,6 +94,9 @@ func validationOf(j *localJob) *validation {
 		if len(s.Aggregates) > 0 {
 			found = fmt.Sprintf("%s of %s, with the columns that its functions take", count(int64(len(s.Aggregates)), "function"), join(s.From, "and"))
 		}
+		if s.Process != nil {
+			found += fmt.Sprintf("; process function %s, with %s", s.Process.Plugin, count(int64(1+len(s.Process.Side)), "output"))
+		}
 		v.Checks = append(v.Checks, check{"step " + s.ID, found})
 	}
 	for i := range g.Sinks {
@@ -123,6 +126,9 @@ func planOf(g *job.Graph, s *job.Step) plan {
 	}
 	c := engine.PlanOf(g, s)
 	p.Contents, p.Why = string(c.Contents), c.Reason
+	if s.Process != nil {
+		p.Why += "; process function " + s.Process.Plugin + " is shown each firing"
+	}
 	switch {
 	case c.Contents == window.Elements:
 		p.Cost = fmt.Sprintf("each record in %s; %s", count(overlap, "window"), callbacks)

@@ -218,8 +218,8 @@ func (r *jobRun) take() error {
 	slices.SortFunc(ports, func(a, b job.Port) int { return strings.Compare(a.String(), b.String()) })
 	for _, p := range ports {
 		what := p.Name
-		if what == "" {
-			what = "rows"
+		if what != "late" && what != "bad" && what != "failed" {
+			what = "rows" // results, and side outputs, whose rows say which
 		}
 		for _, line := range taken[p] {
 			v, err := parseJSON(line)

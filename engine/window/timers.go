@@ -13,15 +13,26 @@ import (
 type timer struct {
 	t    stream.Time
 	pane *pane
+	// window is the pane's when the timer was set. A session may have grown since, but not
+	// past another one of its key.
+	window stream.Window
 }
 
-// timerQueue holds the timers of one domain, earliest first.
+// timerQueue holds the timers of one domain, earliest first. Those of one time come in
+// order of their windows' ends (E9), so that what windows of a key share, the state of a
+// process function, does not depend on how the queue came about.
 type timerQueue []timer
 
-func (q timerQueue) Len() int           { return len(q) }
-func (q timerQueue) Less(i, j int) bool { return q[i].t < q[j].t }
-func (q timerQueue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *timerQueue) Push(x any)        { *q = append(*q, x.(timer)) }
+func (q timerQueue) Len() int { return len(q) }
+func (q timerQueue) Less(i, j int) bool {
+	a, b := &q[i], &q[j]
+	if a.t != b.t {
+		return a.t < b.t
+	}
+	return a.window.End < b.window.End || a.window.End == b.window.End && a.window.Start < b.window.Start
+}
+func (q timerQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *timerQueue) Push(x any)   { *q = append(*q, x.(timer)) }
 func (q *timerQueue) Pop() any {
 	old := *q
 	n := len(old) - 1
@@ -57,7 +68,7 @@ func (p *pane) SetTimer(d trigger.Domain, t stream.Time) {
 	if len(*q) > 2*p.op.live[d]+minStale {
 		q.sweep(d)
 	}
-	heap.Push(q, timer{t, p})
+	heap.Push(q, timer{t, p, p.window})
 }
 
 // minStale is how many entries of deleted timers are not worth a sweep.

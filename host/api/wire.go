@@ -51,7 +51,7 @@ type Jobs struct {
 
 // Output is something that a job writes and that /results gives.
 type Output struct {
-	Port string `json:"port"` // results, late, failed or bad
+	Port string `json:"port"` // results, late, failed, bad, or the name of a side output
 	Of   string `json:"of"`   // the step or source
 }
 

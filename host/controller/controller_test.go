@@ -361,6 +361,10 @@ func (m oneModule) Aggregate(context.Context, *job.Plugin, *job.Aggregate, []str
 	return m.instance, nil
 }
 
+func (oneModule) Process(context.Context, *job.Plugin, *job.Process, []stream.Kind, [][]stream.Kind) (udf.Process, error) {
+	panic("BUG: it is an aggregate")
+}
+
 func (s *stuck) Add(accs *udf.Accs, rows *udf.Rows) error {
 	close(s.entered)
 	<-s.release

@@ -19,6 +19,8 @@ type Modules interface {
 	Describe(p *job.Plugin) (job.FunctionInfo, error)
 	// Aggregate compiles a module, or finds it compiled, and makes an instance.
 	Aggregate(ctx context.Context, p *job.Plugin, a *job.Aggregate, kinds []stream.Kind) (udf.Aggregate, error)
+	// Process likewise.
+	Process(ctx context.Context, p *job.Plugin, f *job.Process, kinds []stream.Kind, lists [][]stream.Kind) (udf.Process, error)
 }
 
 // LoadRequest says which job file is loaded and what it may see.

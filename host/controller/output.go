@@ -19,7 +19,7 @@ import (
 type Output struct {
 	Sink     string `json:"sink"`
 	Operator string `json:"operator"` // step or source that it comes from
-	Port     string `json:"port"`     // results, late, failed or bad
+	Port     string `json:"port"`     // results, late, failed, bad, or the name of a side output
 	Path     string `json:"path"`     // absolute
 }
 
@@ -39,14 +39,20 @@ func outputsOf(g *job.Graph) []Output {
 	return out
 }
 
-// ports are the kinds of output that can be asked for.
+// ports are the outputs that can be asked for, beside the side outputs of the job.
 var ports = []string{"results", "late", "failed", "bad"}
 
 // choose finds the one output of a port; of names its operator, or is empty where
 // there is only one.
 func choose(outputs []Output, port, of string) (Output, error) {
-	if !slices.Contains(ports, port) {
-		return Output{}, fault.Userf("port %q: must be one of %s", port, strings.Join(ports, ", "))
+	known := slices.Clone(ports)
+	for _, o := range outputs {
+		if !slices.Contains(known, o.Port) {
+			known = append(known, o.Port)
+		}
+	}
+	if !slices.Contains(known, port) {
+		return Output{}, fault.Userf("port %q: must be one of %s", port, strings.Join(known, ", "))
 	}
 	var found []Output
 	var operators []string
