@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"tidemark/engine/exchange"
@@ -29,9 +30,15 @@ func (j *Job) newLocal(ctx context.Context, st *stepSpec, sender int, router *ex
 	if err != nil {
 		return nil, fmt.Errorf("step %s: %w", st.ID, err)
 	}
+	if s.Process != nil { // it is shown firings, and a sender fires nothing
+		if err := s.Process.Fn.Close(); err != nil {
+			return nil, fmt.Errorf("step %s: %w", st.ID, err)
+		}
+	}
 	l := &local{step: st, sender: sender, router: router, inbox: inbox, refusals: j.newRefusals(st)}
 	if l.Local, err = window.NewLocal(s, j.graph.Settings.OrderReplay, l.refused); err != nil {
-		return nil, fmt.Errorf("step %s: %w", st.ID, err)
+		s.Process = nil
+		return nil, errors.Join(fmt.Errorf("step %s: %w", st.ID, err), closeFunctions(&s))
 	}
 	return l, nil
 }

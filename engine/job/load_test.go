@@ -49,7 +49,7 @@ func world() job.LoadOptions {
 			"jobs/data/a.jsonl": file, "jobs/data/b.jsonl": file, "jobs/data/c.csv": file,
 			"jobs/data/deep/d.jsonl": file,
 			"jobs/stats.wasm":        file, "jobs/scaled.wasm": file, "jobs/text.wasm": file,
-			"jobs/alerts.wasm": file, "jobs/sessions.wasm": file, "jobs/both.wasm": file,
+			"jobs/grades.wasm": file, "jobs/alerts.wasm": file, "jobs/visits.wasm": file, "jobs/match.wasm": file, "jobs/sessions.wasm": file, "jobs/both.wasm": file,
 			"jobs/out/old.jsonl":            file,
 			"jobs/taken/orders.bad.jsonl/x": file,
 			"dev/null":                      {Mode: fs.ModeDevice},
@@ -132,7 +132,7 @@ func (functions) Plugin(p *job.Plugin) (job.FunctionInfo, error) {
 				{Name: "exact", Kind: stream.Bool},
 			},
 		}, nil
-	case name == "alerts": // aggregate, then process
+	case name == "grades": // aggregate, then process
 		return job.FunctionInfo{
 			Inputs:  []job.Input{{Name: "count", Kinds: []stream.Kind{stream.Int64}}, {Name: "who", Kinds: []stream.Kind{stream.String}}},
 			Params:  []job.Param{{Name: "limit", Kind: stream.Int64, Default: job.Arg{Kind: stream.Int64, Int: 3}}},
@@ -143,6 +143,23 @@ func (functions) Plugin(p *job.Plugin) (job.FunctionInfo, error) {
 		return job.FunctionInfo{
 			Outputs: []stream.Field{{Name: "length", Kind: stream.Float64}},
 			Process: &job.ProcessInfo{Lists: [][]job.Input{{{Name: "value", Kinds: numbers}}}, WindowState: true},
+		}, nil
+	case name == "alerts": // those of docs/job.md
+		return job.FunctionInfo{
+			Inputs:  []job.Input{{Name: "count", Kinds: []stream.Kind{stream.Int64}}},
+			Params:  []job.Param{{Name: "limit", Kind: stream.Int64, Default: job.Arg{Kind: stream.Int64, Int: 10}}},
+			Outputs: []stream.Field{{Name: "windows", Kind: stream.Int64}},
+			Process: &job.ProcessInfo{KeyState: true, Side: []job.SideOutput{{Name: "calm", Outputs: []stream.Field{{Name: "over", Kind: stream.Timestamp}}}}},
+		}, nil
+	case name == "visits":
+		return job.FunctionInfo{
+			Outputs: []stream.Field{{Name: "pages", Kind: stream.Int64}},
+			Process: &job.ProcessInfo{Lists: [][]job.Input{{{Name: "page", Kinds: []stream.Kind{stream.String}}}}, KeyState: true},
+		}, nil
+	case name == "match":
+		return job.FunctionInfo{
+			Outputs: []stream.Field{{Name: "open", Kind: stream.Float64}},
+			Process: &job.ProcessInfo{Lists: [][]job.Input{{{Name: "sum", Kinds: numbers}}, {{Name: "paid", Kinds: numbers}}}},
 		}, nil
 	case name == "both": // over the sides of a coGroup
 		return job.FunctionInfo{
@@ -433,7 +450,7 @@ func TestEveryDefaultIsOneThatAJobCanSet(t *testing.T) {
 			"trigger.delta":              {"    key:", "    trigger: {delta: {field: price, threshold: 1}}\n    key:"},
 			"trigger.count_or_timeout":   {"    key:", "    trigger: {count_or_timeout: {n: 1, after: 1s}}\n    key:"},
 			"trigger.processing_timeout": {"    key:", "    trigger: {processing_timeout: {trigger: event_time, after: 1s}}\n    key:"},
-			"process.state_ttl":          {"    key:", "    process: {plugin: alerts, columns: {count: n, who: shop}}\n    key:"},
+			"process.state_ttl":          {"    key:", "    process: {plugin: grades, columns: {count: n, who: shop}}\n    key:"},
 			"evictor.after":              {"    key:", "    evictor: {count: 1}\n    key:"},
 			"evictor.delta":              {"    key:", "    evictor: {delta: {field: price, threshold: 1}}\n    key:"},
 			"watermark.for_all":          {"out_of_orderness: 5s", "marker: shop == 'x'"},
@@ -446,7 +463,7 @@ func TestEveryDefaultIsOneThatAJobCanSet(t *testing.T) {
 			}
 		}
 		if strings.Contains(d.Key, ".process.") {
-			src = strings.Replace(src, "sources:", "plugins: {alerts: {file: alerts.wasm}}\nsources:", 1)
+			src = strings.Replace(src, "sources:", "plugins: {grades: {file: grades.wasm}}\nsources:", 1)
 		}
 		if strings.Contains(d.Key, ".join.") {
 			src = strings.Replace(src, "    aggregates: {n: {function: count}}\n", "", 1)
@@ -624,7 +641,7 @@ func TestTheDocumentedJobsAreValid(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := strings.Split(string(doc), "```yaml\n")[1:]
-	if len(blocks) != 2 {
+	if len(blocks) != 3 {
 		t.Fatalf("%d jobs in docs/job.md", len(blocks))
 	}
 	for _, b := range blocks {
