@@ -22,7 +22,7 @@ func TestModulesThatAreTooMuchToCompile(t *testing.T) {
 		fmt.Fprintf(&use, "$l%d =l%d ", i, (i+1)%8000)
 	}
 	for _, c := range []struct{ name, body, want string }{
-		{"straight code of 8 MB", "func straight x:i32 | y:i64\n" + strings.Repeat("  $y $y i64.mul $y i64.add =y\n", 800_000), "takes more than 400 MiB of memory"},
+		{"straight code of 7 MB", "func straight x:i32\n" + strings.Repeat("  call tm_arena drop\n", 2_400_000), "takes more than 400 MiB of memory"},
 		{"many locals in many loops", "func wide x:i32 |" + locals.String() + "\n  " + strings.Repeat("loop ", 8000) + use.String() + strings.Repeat("$x br_if 0 end ", 8000) + "\n", "takes more than 3s of processor time"},
 		{"blocks in blocks", "func deep x:i32\n  " + strings.Repeat("$x if ", 40_000) + strings.Repeat("end ", 40_000) + "\n", "takes more than 3s of processor time"},
 	} {
