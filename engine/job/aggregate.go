@@ -53,8 +53,8 @@ func (r *reader) aggregate(e entry, parent *object, from *shape) (a aggregateSpe
 		if name, ok := read(r, pn, o.sub("plugin"), text); ok {
 			a.Plugin = name
 			info, known = r.pluginOf(pn, o.sub("plugin"))
-			if known && info.Process != nil {
-				r.report(pn.at, "%s: plug-in %s is a process function; it stands beside aggregates: process: {plugin: %s, …}", o.sub("plugin"), name, quote(name))
+			if known && (info.Process != nil || info.Pair != nil) {
+				r.misplaced(pn, o.sub("plugin"), info)
 				known = false
 			}
 		}

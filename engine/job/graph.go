@@ -187,10 +187,13 @@ type Step struct {
 	AllowedLateness time.Duration
 	Aggregates      []Aggregate
 	Process         *Process // nil: each firing gives one row of the aggregates' results
-	OnError         string   // "fail" or "dead_letter"
-	NullKey         string   // "keep" or "drop"
-	Parallelism     int      // 1 for a stateless step, which runs in the tasks of what it reads
-	AcceptCost      bool     // the owner knows that the step calls its trigger very often (L7)
+	// Apply makes the rows of the pairs of a join: then Join.Left and Join.Right are the
+	// fields that it reads, in order of its inputs. Nil: a row is both records.
+	Apply       *Apply
+	OnError     string // "fail" or "dead_letter"
+	NullKey     string // "keep" or "drop"
+	Parallelism int    // 1 for a stateless step, which runs in the tasks of what it reads
+	AcceptCost  bool   // the owner knows that the step calls its trigger very often (L7)
 }
 
 // Windowed reports whether the step has windows.

@@ -27,8 +27,23 @@ func (r *reader) joining(s *stepSpec, o *object) {
 	kind, _ := scalar(c, "kind", choice(WindowJoin, CoGroupJoin, IntervalJoin))
 	j.Kind = kind
 	r.joinKey(s, o, c, left, right)
-	j.Left = r.joinFields(c, "left_fields", left)
-	j.Right = r.joinFields(c, "right_fields", right)
+	applies := o.n.find("apply")
+	if applies == nil {
+		j.Left = r.joinFields(c, "left_fields", left)
+		j.Right = r.joinFields(c, "right_fields", right)
+	} else {
+		const why = "apply says which fields are read, and gives others"
+		c.without("left_fields", why)
+		c.without("right_fields", why)
+		if kind == CoGroupJoin {
+			r.report(applies.key, "%s is for pairs; a cogroup gives two lists, and process: looks at them", o.sub("apply"))
+		} else if kind != "" {
+			r.apply(s, o, left, right)
+		}
+		if s.Apply != nil {
+			j.Left, j.Right = fieldsOf(s.Apply.Left), fieldsOf(s.Apply.Right)
+		}
+	}
 	switch kind {
 	case "":
 		c.get("between")
@@ -46,6 +61,10 @@ func (r *reader) joining(s *stepSpec, o *object) {
 		}
 	}
 	s.out = r.joined(s, left, right)
+	if applies != nil && s.out != nil {
+		s.out = r.applied(s, s.out)
+		r.bounds(s)
+	}
 	switch n := o.n.find("process"); {
 	case n == nil:
 	case kind == CoGroupJoin:
@@ -56,9 +75,17 @@ func (r *reader) joining(s *stepSpec, o *object) {
 			r.bounds(s)
 		}
 	case kind != "":
-		r.report(n.key, "%s is for kind: cogroup, whose windows give two lists; of pairs, compute in a step behind it", o.sub("process"))
+		r.report(n.key, "%s is for kind: cogroup, whose windows give two lists; of pairs say apply:, or compute in a step behind it", o.sub("process"))
 	}
 	c.close()
+}
+
+func fieldsOf(columns []Column) []string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Field
+	}
+	return names
 }
 
 // joinKey reads the fields that have to be equal: those of key on both sides, unless a

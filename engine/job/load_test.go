@@ -49,7 +49,7 @@ func world() job.LoadOptions {
 			"jobs/data/a.jsonl": file, "jobs/data/b.jsonl": file, "jobs/data/c.csv": file,
 			"jobs/data/deep/d.jsonl": file,
 			"jobs/stats.wasm":        file, "jobs/scaled.wasm": file, "jobs/text.wasm": file,
-			"jobs/grades.wasm": file, "jobs/alerts.wasm": file, "jobs/visits.wasm": file, "jobs/match.wasm": file, "jobs/sessions.wasm": file, "jobs/both.wasm": file,
+			"jobs/grades.wasm": file, "jobs/unpaid.wasm": file, "jobs/ratios.wasm": file, "jobs/alerts.wasm": file, "jobs/visits.wasm": file, "jobs/match.wasm": file, "jobs/sessions.wasm": file, "jobs/both.wasm": file,
 			"jobs/out/old.jsonl":            file,
 			"jobs/taken/orders.bad.jsonl/x": file,
 			"dev/null":                      {Mode: fs.ModeDevice},
@@ -150,6 +150,18 @@ func (functions) Plugin(p *job.Plugin) (job.FunctionInfo, error) {
 			Params:  []job.Param{{Name: "limit", Kind: stream.Int64, Default: job.Arg{Kind: stream.Int64, Int: 10}}},
 			Outputs: []stream.Field{{Name: "windows", Kind: stream.Int64}},
 			Process: &job.ProcessInfo{KeyState: true, Side: []job.SideOutput{{Name: "calm", Outputs: []stream.Field{{Name: "over", Kind: stream.Timestamp}}}}},
+		}, nil
+	case name == "ratios": // of the pairs of a join
+		return job.FunctionInfo{
+			Params:  []job.Param{{Name: "limit", Kind: stream.Int64, Default: job.Arg{Kind: stream.Int64, Int: 3}}},
+			Outputs: []stream.Field{{Name: "ratio", Kind: stream.Float64}},
+			Pair:    &job.PairInfo{Left: []job.Input{{Name: "sold", Kinds: numbers}}, Right: []job.Input{{Name: "paid", Kinds: numbers}, {Name: "again", Kinds: numbers}}},
+		}, nil
+	case name == "unpaid":
+		return job.FunctionInfo{
+			Params:  []job.Param{{Name: "tolerance", Kind: stream.Float64, Default: job.Arg{Kind: stream.Float64}}},
+			Outputs: []stream.Field{{Name: "open", Kind: stream.Float64}},
+			Pair:    &job.PairInfo{Left: []job.Input{{Name: "due", Kinds: numbers}}, Right: []job.Input{{Name: "paid", Kinds: numbers}}},
 		}, nil
 	case name == "visits":
 		return job.FunctionInfo{
@@ -274,6 +286,9 @@ func describe(g *job.Graph) string {
 		describeStep(&b, &s)
 		for _, a := range s.Aggregates {
 			fmt.Fprintf(&b, "  %s function %q plugin %q columns %v args %v\n", a.Name, a.Function, a.Plugin, a.Columns, a.Args)
+		}
+		if a := s.Apply; a != nil {
+			fmt.Fprintf(&b, "  apply plugin %q left %v right %v args %v outputs %v\n", a.Plugin, a.Left, a.Right, a.Args, a.Outputs)
 		}
 		if p := s.Process; p != nil {
 			fmt.Fprintf(&b, "  process plugin %q columns %v lists %v args %v state_ttl %s outputs %v side %v\n", p.Plugin, p.Columns, p.Lists, p.Args, p.TTL, p.Outputs, p.Side)
@@ -641,7 +656,7 @@ func TestTheDocumentedJobsAreValid(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := strings.Split(string(doc), "```yaml\n")[1:]
-	if len(blocks) != 3 {
+	if len(blocks) != 4 {
 		t.Fatalf("%d jobs in docs/job.md", len(blocks))
 	}
 	for _, b := range blocks {

@@ -54,7 +54,7 @@ func (r *reader) process(s *stepSpec, o *object, firing *shape, records ...*shap
 		info, known = r.pluginOf(n, c.sub("plugin"))
 	}
 	if known && info.Process == nil {
-		r.report(n.at, "%s: plug-in %s is an aggregate; it stands in aggregates: {%s: {plugin: %[2]s, …}}", c.sub("plugin"), p.Plugin, quote(p.Plugin))
+		r.misplaced(n, c.sub("plugin"), info)
 		known = false
 	}
 	what := "plug-in " + p.Plugin

@@ -2,9 +2,8 @@ package job
 
 import "tidemark/engine/stream"
 
-// FunctionInfo is what a job needs to know of an aggregate or a process function to be
-// checked: what it reads, gives and takes. It comes from the list of built-ins or from a plug-in's
-// manifest.
+// FunctionInfo is what a job needs to know of a function to be checked: what it reads,
+// gives and takes. It comes from the list of built-ins or from a plug-in's manifest.
 type FunctionInfo struct {
 	Inputs []Input
 	Params []Param
@@ -14,9 +13,14 @@ type FunctionInfo struct {
 	OrderInsensitive bool // the order of records makes no difference to the result
 	Fixed            bool // an accumulator has a fixed size
 
-	// Process is set for a process function; nil: an aggregate.
+	// Process is set for a process function and Pair for a pair function; neither: an
+	// aggregate.
 	Process *ProcessInfo
+	Pair    *PairInfo
 }
+
+// PairInfo is what a pair function reads of either record. It has no Inputs beside.
+type PairInfo struct{ Left, Right []Input }
 
 // ProcessInfo is what a process function has beside an aggregate. Its Inputs are columns
 // with a row for each firing.

@@ -63,7 +63,7 @@ func (r *reader) step(s *stepSpec) {
 	if o == nil {
 		return
 	}
-	o.known = []string{"from", "filter", "derive", "project", "key", "window", "trigger", "evictor", "aggregates", "process", "on_error", "null_key", "parallelism", "accept_cost"}
+	o.known = []string{"from", "filter", "derive", "project", "key", "window", "trigger", "evictor", "aggregates", "process", "apply", "on_error", "null_key", "parallelism", "accept_cost"}
 	has := func(key string) bool { return o.n.find(key) != nil }
 	computes := has("filter") || has("derive") || has("project")
 	switch {
@@ -73,6 +73,9 @@ func (r *reader) step(s *stepSpec) {
 		r.stateless(s, o)
 	default:
 		r.windowed(s, o)
+	}
+	if s.Join == nil {
+		o.without("apply", "it makes rows of the pairs of a join, and the step joins nothing")
 	}
 	r.errors(s, o)
 	o.close()
@@ -274,7 +277,7 @@ func (r *reader) grouping(s *stepSpec, o *object, in ...*shape) bool {
 func (r *reader) errors(s *stepSpec, o *object) {
 	has := func(key string) bool { return o.n.find(key) != nil }
 	passes := s.Join == nil && !has("process") && !has("window") && !has("aggregates") && !has("filter") && !has("derive") && (has("project") || len(s.From) > 1)
-	pairs := s.Join != nil && !has("process") && (s.Window == nil || s.Window.GapField == "")
+	pairs := s.Join != nil && !has("process") && !has("apply") && (s.Window == nil || s.Window.GapField == "")
 	if passes || pairs {
 		o.without("on_error", "the step computes nothing that a record could fail in")
 		s.OnError = failStep
