@@ -5,7 +5,7 @@
 SHELL := /bin/sh
 
 TIDEMARK := bin/tidemark
-GUESTS   := bin/plugins/stats.wasm bin/plugins/distinct.wasm bin/plugins/alerts.wasm
+GUESTS   := bin/plugins/stats.wasm bin/plugins/distinct.wasm bin/plugins/alerts.wasm bin/plugins/unpaid.wasm
 
 # Packages whose goroutines meet: the race detector runs over these.
 RACE_QUICK := ./engine/exchange/... ./engine/source/... ./internal/...

@@ -54,6 +54,7 @@ const (
 	ExportMerge      = "tm_aggregate_merge"
 	ExportResult     = "tm_aggregate_result"
 	ExportProcess    = "tm_process"
+	ExportPair       = "tm_pair"
 	ExportManifest   = "tm_manifest"
 )
 
@@ -198,6 +199,9 @@ func Exports(m *Manifest) []Export {
 	}
 	if m != nil && m.Process != nil {
 		list = append(list, Export{ExportProcess, frame, true})
+	}
+	if m != nil && m.Pair != nil {
+		list = append(list, Export{ExportPair, frame, true})
 	}
 	return append(list, Export{ExportManifest, place, false})
 }

@@ -18,7 +18,7 @@ func TestSpecNamesWhatIsHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := string(b)
-	for _, e := range abi.Exports(&abi.Manifest{Aggregate: &abi.Aggregate{}, Process: &abi.Process{}}) {
+	for _, e := range abi.Exports(&abi.Manifest{Aggregate: &abi.Aggregate{}, Process: &abi.Process{}, Pair: &abi.Pair{}}) {
 		want := "`" + e.Name
 		if !strings.Contains(spec, want) {
 			t.Errorf("SPEC.md does not have %s", want)
@@ -44,7 +44,7 @@ func TestHeaderHasItsFieldsWhereTheSpecSays(t *testing.T) {
 	for i := range frame {
 		frame[i] = 0xee
 	}
-	h := abi.Header{Size: 1, Rows: 2, Groups: 3, Cols: 4, NumCols: 5, Group: 6, Acc: 7, From: 8, OutCols: 9, NumOuts: 10, Out: 11, OutBytes: 12, Process: 13}
+	h := abi.Header{Size: 1, Rows: 2, Groups: 3, Cols: 4, NumCols: 5, Group: 6, Acc: 7, From: 8, OutCols: 9, NumOuts: 10, Out: 11, OutBytes: 12, Block: 13}
 	h.Put(frame)
 	want := ""
 	for i := 1; i <= 12; i++ {
@@ -56,10 +56,10 @@ func TestHeaderHasItsFieldsWhereTheSpecSays(t *testing.T) {
 	}
 }
 
-func TestFramesOfProcessFunctionsAreAsTheSpecSays(t *testing.T) {
+func TestFramesOfFiringsAndPairsAreAsTheSpecSays(t *testing.T) {
 	word := func(v uint32) string { return hex.EncodeToString(binary.LittleEndian.AppendUint32(nil, v)) }
-	b := make([]byte, abi.ProcessBytes)
-	block := abi.ProcessBlock{Firings: 1, Keys: 2, NumKeys: 3, Windows: 4, NumWindows: 5, Lists: [2]abi.ProcessList{{Rows: 7, Cols: 8, NumCols: 9}, {Rows: 10, Cols: 11, NumCols: 12}}}
+	b := make([]byte, abi.BlockBytes)
+	block := abi.Block{Items: 1, Keys: 2, NumKeys: 3, Windows: 4, NumWindows: 5, Lists: [2]abi.List{{Rows: 7, Cols: 8, NumCols: 9}, {Rows: 10, Cols: 11, NumCols: 12}}}
 	block.Put(b)
 	want := ""
 	for i := range uint32(12) {
@@ -78,6 +78,12 @@ func TestFramesOfProcessFunctionsAreAsTheSpecSays(t *testing.T) {
 	want = word(1) + word(0) + word(2) + word(0) + word(3) + word(0) + "ffffffffffffffff" + word(5) + "ffffffff" + word(7) + word(0) + word(9) + word(10) + word(11) + word(12)
 	if got := hex.EncodeToString(b); got != want {
 		t.Errorf("firing: got  %s\nwant %s", got, want)
+	}
+	b = make([]byte, abi.PairBytes)
+	p := abi.PairRow{Left: 1, Right: 2, Time: -1}
+	p.Put(b)
+	if got, want := hex.EncodeToString(b), word(1)+word(2)+"ffffffffffffffff"; got != want {
+		t.Errorf("pair: got  %s\nwant %s", got, want)
 	}
 }
 

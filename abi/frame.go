@@ -18,11 +18,12 @@ const (
 	AtOutUsed = 56
 )
 
-// Sizes of what a frame of tm_process has beside columns.
+// Sizes of what frames of tm_process and tm_pair have beside columns.
 const (
-	ProcessBytes = 48 // the block that the header's Process names
-	FiringBytes  = 64
-	EntryBytes   = 16 // head of an entry of the answer
+	BlockBytes  = 48 // the block that the header's Block names
+	FiringBytes = 64
+	PairBytes   = 16
+	EntryBytes  = 16 // head of an entry of the answer
 )
 
 // NoSlot is the slot of a firing whose function keeps no state of that sort.
@@ -49,7 +50,7 @@ type Header struct {
 	NumOuts  uint32
 	Out      uint32
 	OutBytes uint32
-	Process  uint32
+	Block    uint32
 }
 
 // Put writes the header to the start of frame, with the guest's fields as they are
@@ -58,33 +59,48 @@ func (h *Header) Put(frame []byte) {
 	b := frame[:HeaderBytes]
 	for i, v := range [HeaderBytes / 4]uint32{
 		h.Size, h.Rows, h.Groups, h.Cols, h.NumCols, h.Group, h.Acc, h.From,
-		h.OutCols, h.NumOuts, h.Out, h.OutBytes, NoOp, 0, 0, h.Process,
+		h.OutCols, h.NumOuts, h.Out, h.OutBytes, NoOp, 0, 0, h.Block,
 	} {
 		binary.LittleEndian.PutUint32(b[4*i:], v)
 	}
 }
 
-// ProcessBlock is the block of a frame of tm_process.
-type ProcessBlock struct {
-	Firings             uint32
+// Block is the block of a frame of tm_process or tm_pair. Items are its firings or pairs;
+// only firings have states.
+type Block struct {
+	Items               uint32
 	Keys, NumKeys       uint32
 	Windows, NumWindows uint32
-	Lists               [2]ProcessList
+	Lists               [2]List
 }
 
-// ProcessList is the records of all firings of a frame, of one list.
-type ProcessList struct{ Rows, Cols, NumCols uint32 }
+// List is the records of a frame, of one list or side.
+type List struct{ Rows, Cols, NumCols uint32 }
 
 // Put writes the block to the start of b.
-func (p *ProcessBlock) Put(b []byte) {
-	b = b[:ProcessBytes]
+func (p *Block) Put(b []byte) {
+	b = b[:BlockBytes]
 	l := &p.Lists
-	for i, v := range [ProcessBytes / 4]uint32{
-		p.Firings, p.Keys, p.NumKeys, p.Windows, p.NumWindows, 0,
+	for i, v := range [BlockBytes / 4]uint32{
+		p.Items, p.Keys, p.NumKeys, p.Windows, p.NumWindows, 0,
 		l[0].Rows, l[0].Cols, l[0].NumCols, l[1].Rows, l[1].Cols, l[1].NumCols,
 	} {
 		binary.LittleEndian.PutUint32(b[4*i:], v)
 	}
+}
+
+// PairRow is a pair in a frame: a row of either side, and the time of what comes of it.
+type PairRow struct {
+	Left, Right uint32
+	Time        int64
+}
+
+// Put writes the pair to the start of b.
+func (p *PairRow) Put(b []byte) {
+	b = b[:PairBytes]
+	binary.LittleEndian.PutUint32(b, p.Left)
+	binary.LittleEndian.PutUint32(b[4:], p.Right)
+	binary.LittleEndian.PutUint64(b[8:], uint64(p.Time))
 }
 
 // Firing is a firing in a frame. From and To are its records in either list.

@@ -22,6 +22,7 @@ type Manifest struct {
 	// One of these is set: what the module is.
 	Aggregate *Aggregate
 	Process   *Process
+	Pair      *Pair
 }
 
 // Aggregate describes the aggregate of a module.
@@ -47,6 +48,13 @@ type Process struct {
 
 	KeyState, WindowState bool
 	Schema                uint32 // version of the states' layout, from 1; 0: it keeps none
+}
+
+// Pair describes the pair function of a module.
+type Pair struct {
+	Left, Right []Column // of either record
+	Outputs     []Column
+	Params      []Param
 }
 
 // SideOutput is a further output of a process function.
@@ -274,14 +282,21 @@ func (r *manifestReader) manifest(n node) *Manifest {
 		"sdk":       r.text(&m.SDK, 64),
 		"aggregate": func(path string, n node) { m.Aggregate = r.aggregate(path, n) },
 		"process":   func(path string, n node) { m.Process = r.process(path, n) },
+		"pair":      func(path string, n node) { m.Pair = r.pair(path, n) },
 	})
 	r.need("", seen, "name", "version")
-	switch {
-	case seen == nil:
-	case !seen["aggregate"] && !seen["process"]:
-		r.fail("", "must have a member that says what the module is: aggregate or process")
-	case seen["aggregate"] && seen["process"]:
-		r.fail("process", "stands beside aggregate: a module is one of them")
+	kind := ""
+	for _, k := range [...]string{"aggregate", "process", "pair"} {
+		switch {
+		case !seen[k]:
+		case kind != "":
+			r.fail(k, "stands beside %s: a module is one of them", kind)
+		default:
+			kind = k
+		}
+	}
+	if seen != nil && kind == "" {
+		r.fail("", "must have a member that says what the module is: aggregate, process or pair")
 	}
 	return m
 }

@@ -80,3 +80,14 @@ func (r *manifestReader) state(path string, n node, p *Process) {
 	}
 	p.Schema = uint32(schema)
 }
+
+func (r *manifestReader) pair(path string, n node) *Pair {
+	p := &Pair{}
+	r.need(path, r.object(path, n, map[string]func(string, node){
+		"left":    func(path string, n node) { p.Left = r.columns(path, n, true) },
+		"right":   func(path string, n node) { p.Right = r.columns(path, n, true) },
+		"outputs": func(path string, n node) { p.Outputs = r.outputs(path, n) },
+		"params":  func(path string, n node) { p.Params = r.params(path, n) },
+	}), "left", "right", "outputs")
+	return p
+}

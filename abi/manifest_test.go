@@ -53,7 +53,7 @@ func TestParseManifestRefuses(t *testing.T) {
 		{"no name", `"name": "stats", `, ``, "manifest name: is missing"},
 		{"an empty name", `"stats"`, `""`, `manifest name: "" is no name`},
 		{"a version too long", `"1.0.0"`, `"` + strings.Repeat("1", 65) + `"`, "manifest version: has 65 bytes, at most 64"},
-		{"no kind", `"aggregate"`, `"trigger"`, "manifest: must have a member that says what the module is: aggregate or process"},
+		{"no kind", `"aggregate"`, `"trigger"`, "manifest: must have a member that says what the module is: aggregate, process or pair"},
 		{"two kinds", `"sdk": "go"`, `"process": {"inputs": [], "outputs": [{"name": "n", "type": "int64"}]}`, "manifest process: stands beside aggregate: a module is one of them"},
 		{"an unknown type", `"type": "int64"}, {`, `"type": "int32"}, {`, "manifest aggregate.outputs[0].type: must be int64, float64, bool, string or timestamp"},
 		{"a column twice", `"mean"`, `"count"`, `manifest aggregate.outputs[1].name: "count" occurs twice`},
@@ -158,6 +158,30 @@ func TestParseManifestOfAProcessFunction(t *testing.T) {
 		{"too many side outputs", `"side":    [`, `"side":    [` + strings.Repeat(`{}, `, 15), "manifest process.side: has 17 entries, at most 16 are allowed"},
 	} {
 		if _, err := abi.ParseManifest([]byte(strings.Replace(alerts, c.old, c.new, 1))); !errors.Is(err, fault.ErrUser) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestParseManifestOfAPairFunction(t *testing.T) {
+	const text = `{"name": "match", "version": "1", "pair": {"left": [{"name": "sum", "type": "float64"}], "right": [],
+		"outputs": [{"name": "open", "type": "float64"}], "params": [{"name": "limit", "type": "int64", "required": true}]}}`
+	got, err := abi.ParseManifest([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &abi.Manifest{Name: "match", Version: "1", Pair: &abi.Pair{
+		Left: []abi.Column{{Name: "sum", Kind: abi.Float64}}, Outputs: []abi.Column{{Name: "open", Kind: abi.Float64}}, Params: []abi.Param{{Name: "limit", Kind: abi.Int64, Required: true}},
+	}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got.Pair, want.Pair)
+	}
+	for _, c := range []struct{ name, old, new, want string }{
+		{"one side", `, "right": []`, ``, "manifest pair.right: is missing"},
+		{"no outputs", `[{"name": "open", "type": "float64"}]`, `[]`, "manifest pair.outputs: must have at least one entry"},
+		{"state", `"right": []`, `"right": [], "state": {}`, "manifest pair.state: unknown member"},
+	} {
+		if _, err := abi.ParseManifest([]byte(strings.Replace(text, c.old, c.new, 1))); !errors.Is(err, fault.ErrUser) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 		}
 	}

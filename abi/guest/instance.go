@@ -26,12 +26,13 @@ const (
 	Merge
 	Result
 	Process
+	Pair
 	numFuncs
 )
 
 // String returns the export's name.
 func (f Func) String() string {
-	return [numFuncs]string{abi.ExportConfigure, abi.ExportCreate, abi.ExportAdd, abi.ExportMerge, abi.ExportResult, abi.ExportProcess}[f]
+	return [numFuncs]string{abi.ExportConfigure, abi.ExportCreate, abi.ExportAdd, abi.ExportMerge, abi.ExportResult, abi.ExportProcess, abi.ExportPair}[f]
 }
 
 // Instance is a running module with its own memory. One goroutine uses it at a time.

@@ -141,6 +141,7 @@ type moduleView struct {
 	SDK        string         `json:"sdk,omitempty"`
 	Aggregate  *aggregateView `json:"aggregate,omitempty"`
 	Process    *processView   `json:"process,omitempty"`
+	Pair       *pairView      `json:"pair,omitempty"`
 	Exports    []linkView     `json:"exports"`
 	Imports    []linkView     `json:"imports"`
 	Memory     []memoryView   `json:"memory"`
@@ -172,6 +173,13 @@ type processView struct {
 	KeyState    bool          `json:"key_state"`
 	WindowState bool          `json:"window_state"`
 	Schema      uint32        `json:"state_schema,omitempty"`
+}
+
+type pairView struct {
+	Left    []columnView `json:"left"`
+	Right   []columnView `json:"right"`
+	Outputs []columnView `json:"outputs"`
+	Params  []columnView `json:"params"`
 }
 
 type sideView struct {
@@ -221,6 +229,9 @@ func viewModule(m *binary.Module) *moduleView {
 	if manifest, err := m.Manifest(); err == nil {
 		v.Name, v.Version, v.SDK = manifest.Name, manifest.Version, manifest.SDK
 		v.Aggregate, v.Process = viewAggregate(manifest.Aggregate), viewProcess(manifest.Process)
+		if p := manifest.Pair; p != nil {
+			v.Pair = &pairView{viewColumns(p.Left), viewColumns(p.Right), viewColumns(p.Outputs), viewParams(p.Params)}
+		}
 	}
 	for _, e := range m.Exports {
 		l := linkView{Name: e.Name, Kind: e.Kind.String()}
@@ -361,6 +372,12 @@ func (v *moduleView) show(w io.Writer) {
 	}
 	if p := v.Process; p != nil {
 		p.show(line, list)
+	}
+	if p := v.Pair; p != nil {
+		list("left", p.Left)
+		list("right", p.Right)
+		list("outputs", p.Outputs)
+		list("params", p.Params)
 	}
 	if a := v.Aggregate; a != nil {
 		list("inputs", a.Inputs)

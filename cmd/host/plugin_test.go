@@ -146,6 +146,20 @@ func TestInspectShowsAProcessFunction(t *testing.T) {
 	}
 }
 
+func TestInspectShowsAPairFunction(t *testing.T) {
+	manifest := `{"name":"top","version":"2.1","pair":{"left":[{"name":"l","type":"bool"}],"right":[{"name":"r","type":"int64"}],"outputs":[{"name":"best","type":"string"}]}}`
+	file := filepath.Join(t.TempDir(), "top.wasm")
+	if err := os.WriteFile(file, binary.WithManifest([]byte(emptyModule), []byte(manifest)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stdout, _ := pluginCommand("inspect", file)
+	for _, want := range []string{"does not export the function tm_pair (i32) -> i32", "left         l bool", "right        r int64", "outputs      best string"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("it does not say %q:\n%s", want, stdout)
+		}
+	}
+}
+
 func TestPluginFromNewToInspect(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mine")
 	if code, stdout, stderr := pluginCommand("new", "--lang", "go", dir); code != exitFine || stdout != "" || !strings.Contains(stderr, "made "+dir) {

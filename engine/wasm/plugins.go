@@ -128,6 +128,9 @@ func describe(m *abi.Manifest) job.FunctionInfo {
 	if a := m.Aggregate; a != nil {
 		return job.FunctionInfo{Inputs: jobInputs(a.Inputs), Params: jobParams(a.Params), Outputs: fields(a.Outputs), OrderInsensitive: a.OrderInsensitive, Fixed: a.Width > 0}
 	}
+	if p := m.Pair; p != nil {
+		return job.FunctionInfo{Params: jobParams(p.Params), Outputs: fields(p.Outputs), Pair: &job.PairInfo{Left: jobInputs(p.Left), Right: jobInputs(p.Right)}}
+	}
 	p := m.Process
 	d := &job.ProcessInfo{KeyState: p.KeyState, WindowState: p.WindowState}
 	for _, l := range p.Lists {
@@ -173,6 +176,16 @@ func (ps *Plugins) Aggregate(ctx context.Context, p *job.Plugin, a *job.Aggregat
 func (ps *Plugins) Process(ctx context.Context, p *job.Plugin, f *job.Process, kinds []stream.Kind, lists [][]stream.Kind) (udf.Process, error) {
 	fn := &process{}
 	if err := ps.start(ctx, p, &fn.worker, func(m *abi.Manifest) error { return fn.bind(m.Process, f, kinds, lists) }); err != nil {
+		return nil, err
+	}
+	return fn, nil
+}
+
+// Pair does the same for a pair function. left and right are the kinds of the columns that
+// are bound to its inputs.
+func (ps *Plugins) Pair(ctx context.Context, p *job.Plugin, f *job.Apply, left, right []stream.Kind) (udf.Pair, error) {
+	fn := &pair{}
+	if err := ps.start(ctx, p, &fn.worker, func(m *abi.Manifest) error { return fn.bind(m.Pair, f, left, right) }); err != nil {
 		return nil, err
 	}
 	return fn, nil

@@ -1,11 +1,7 @@
 package wasm
 
 import (
-	"encoding/binary"
-	"fmt"
 	"math"
-	"slices"
-	"unicode/utf8"
 
 	"tidemark/abi"
 	"tidemark/abi/guest"
@@ -20,11 +16,10 @@ type process struct {
 	worker
 	info   udf.ProcessInfo
 	inputs []column
-	lists  [][]column // with the times in front
+	// outputs are the columns of the results and then of the side outputs.
+	outputs [][]stream.Field
 
-	// Working memory of a call.
-	cut   firingCut
-	times []stream.Columns // each list with its times in front
+	cut firingCut // working memory
 }
 
 var _ udf.Process = (*process)(nil)
@@ -36,7 +31,8 @@ func (p *process) bind(d *abi.Process, with *job.Process, kinds []stream.Kind, l
 	if d == nil {
 		return fault.Userf("it is no process function")
 	}
-	p.info = udf.ProcessInfo{Outputs: fields(d.Outputs), KeyState: d.KeyState, WindowState: d.WindowState}
+	p.outputs = append(p.outputs, fields(d.Outputs))
+	p.info = udf.ProcessInfo{Outputs: p.outputs[0], KeyState: d.KeyState, WindowState: d.WindowState}
 	if p.info.Inputs, p.inputs, err = bindColumns(d.Inputs, kinds); err != nil {
 		return err
 	}
@@ -49,12 +45,12 @@ func (p *process) bind(d *abi.Process, with *job.Process, kinds []stream.Kind, l
 			return err
 		}
 		p.info.Lists = append(p.info.Lists, inputs)
-		p.lists = append(p.lists, append([]column{{abi.Timestamp, true}}, layout...))
+		p.cut.records = append(p.cut.records, records{layout: layout})
 	}
 	for _, s := range d.Side {
-		p.info.Side = append(p.info.Side, udf.SideOutput{Name: s.Name, Outputs: fields(s.Outputs)})
+		p.outputs = append(p.outputs, fields(s.Outputs))
+		p.info.Side = append(p.info.Side, udf.SideOutput{Name: s.Name, Outputs: p.outputs[len(p.outputs)-1]})
 	}
-	p.times = make([]stream.Columns, len(p.lists))
 	p.params, err = newParams(d.Params, with.Args)
 	return err
 }
@@ -65,13 +61,10 @@ func (p *process) Call(in *udf.Firings, out []udf.Emitted) error {
 	if _, err := p.arena(); err != nil {
 		return err
 	}
-	for s := range p.lists {
-		p.withTimes(s, &in.Lists[s])
-	}
 	most := math.MaxInt // firings that a frame may carry
 	for base, n := 0, len(in.Window); base < n; {
 		arena := p.inst.Arena()
-		k := p.take(in, base, min(n-base, most), len(arena))
+		k := p.fill(in, base, min(n-base, most), len(arena))
 		if p.cut.bytes+abi.MinOutput > len(arena) {
 			return p.tooLarge(base, "the firing")
 		}
@@ -88,14 +81,11 @@ func (p *process) Call(in *udf.Firings, out []udf.Emitted) error {
 		if err != nil {
 			return at(err, k, from(base))
 		}
-		if firing, err := p.cut.answer(p, in, base, took, answer, out); err != nil {
-			err = p.lie("%v", err)
-			return at(err, math.MaxInt, func(uint32) int { return base + firing })
+		if firing, err := p.take(in, base, took, answer, out); err != nil {
+			return p.wrong(err, base+firing)
 		}
-		for i := range out {
-			if uint64(len(out[i].Blob)) > math.MaxUint32 {
-				return fault.As(fault.ErrGuest, fmt.Errorf("plug-in %s: the text of the rows of %d firings exceeds 4 GiB", p.name, n))
-			}
+		if err := p.bounded(out); err != nil {
+			return err
 		}
 		switch {
 		case took > 0:
@@ -110,27 +100,21 @@ func (p *process) Call(in *udf.Firings, out []udf.Emitted) error {
 	return nil
 }
 
-// withTimes makes the columns of a list as the guest gets them.
-func (p *process) withTimes(s int, l *udf.FiringList) {
-	t := &p.times[s]
-	if t.Cols == nil {
-		t.Cols = make([]stream.Column, 1+len(l.Cols))
+// take takes the entries of the first n firings of a frame.
+func (p *process) take(in *udf.Firings, base, n int, bytes []byte, out []udf.Emitted) (firing int, err error) {
+	e := entries{outputs: p.outputs}
+	if p.info.KeyState {
+		e.keys = &in.Keys
 	}
-	t.Cols[0].Reset(stream.Timestamp)
-	for _, at := range l.Time {
-		if at == stream.MinTime {
-			t.Cols[0].AppendNull()
-		} else {
-			t.Cols[0].AppendInt(int64(at))
-		}
+	if p.info.WindowState {
+		e.windows = &in.Windows
 	}
-	copy(t.Cols[1:], l.Cols)
-	t.N, t.Blob = l.N, l.Blob
+	return e.take(base, n, bytes, out)
 }
 
-// take cuts out firings from base on, n or as many as leave half of the arena to the
+// fill cuts out firings from base on, n or as many as leave half of the arena to the
 // answer, and at least one. It returns their number.
-func (p *process) take(in *udf.Firings, base, n, arena int) int {
+func (p *process) fill(in *udf.Firings, base, n, arena int) int {
 	for {
 		if p.cut.take(p, in, base, base+n); n == 1 || p.cut.bytes <= arena/2 {
 			return n
@@ -144,21 +128,18 @@ func (p *process) frame(arena []byte) frame {
 	c := &p.cut
 	f := newFrame(arena, 0)
 	f.h.Rows, f.h.NumCols = uint32(c.n), uint32(len(p.inputs))
-	block, at := f.place(abi.ProcessBytes)
-	f.h.Process = at
-	var b abi.ProcessBlock
+	block, at := f.place(abi.BlockBytes)
+	f.h.Block = at
+	var b abi.Block
 	var firings, descriptors []byte
-	firings, b.Firings = f.place(c.n * abi.FiringBytes)
+	firings, b.Items = f.place(c.n * abi.FiringBytes)
 	for i := range c.firings {
 		c.firings[i].Put(firings[i*abi.FiringBytes:])
 	}
 	descriptors, f.h.Cols = f.place(len(p.inputs) * abi.DescriptorBytes)
 	f.columns(descriptors, &c.inputs, p.inputs)
-	for s := range p.lists {
-		l := &b.Lists[s]
-		l.Rows, l.NumCols = uint32(len(c.records[s].sel)), uint32(len(p.lists[s]))
-		descriptors, l.Cols = f.place(len(p.lists[s]) * abi.DescriptorBytes)
-		f.columns(descriptors, &c.records[s], p.lists[s])
+	for s := range c.records {
+		b.Lists[s] = c.records[s].put(&f)
 	}
 	if p.info.KeyState {
 		b.Keys, b.NumKeys = f.accs(&c.keys.table, 0, c.keys.table.N()), uint32(c.keys.table.N())
@@ -176,57 +157,49 @@ type firingCut struct {
 	n             int
 	firings       []abi.Firing
 	inputs        part
-	records       [2]part
+	records       []records
 	keys, windows slotCut
 	bytes         int // of the frame, without its answer
 }
 
 // slotCut is the states that firings of a frame find, with slots of their own.
 type slotCut struct {
+	selection
 	table udf.Accs
-	taken []uint32 // slots of the call, by those of the frame
-	place []uint32 // by slot of the call: 1 + that of the frame, 0 if it is not in it
-}
-
-func (c *slotCut) reset(s *udf.States) {
-	for _, of := range c.taken {
-		c.place[of] = 0
-	}
-	c.taken = c.taken[:0]
-	c.place = append(c.place, make([]uint32, max(0, len(s.Data)-len(c.place)))...)
-	c.table.Reset(0)
 }
 
 // slot returns the frame's slot of a state of the call.
 func (c *slotCut) slot(s *udf.States, firing int) uint32 {
-	of := s.Slot[firing]
-	if c.place[of] == 0 {
-		c.taken = append(c.taken, of)
-		c.table.Append(s.Data[of])
-		c.place[of] = uint32(len(c.taken))
+	n, taken := c.take(s.Slot[firing])
+	if taken {
+		c.table.Append(s.Data[s.Slot[firing]])
 	}
-	return c.place[of] - 1
+	return n
 }
 
 // take cuts out the firings from lo to hi.
 func (c *firingCut) take(p *process, in *udf.Firings, lo, hi int) {
 	c.n, c.firings = hi-lo, c.firings[:0]
-	c.inputs = part{batch: &in.Inputs, cols: upTo(c.inputs.cols, 0, len(p.inputs)), sel: rowsUpTo(c.inputs.sel, lo, hi)}
-	c.bytes = abi.HeaderBytes + abi.ProcessBytes + c.n*abi.FiringBytes + c.inputs.columnBytes(p.inputs)
-	var first [2]uint32
-	for s := range p.lists {
-		off := in.Lists[s].Off
-		first[s] = off[lo]
-		r := &c.records[s]
-		*r = part{batch: &p.times[s], cols: upTo(r.cols, 0, len(p.lists[s])), sel: rowsUpTo(r.sel, int(off[lo]), int(off[hi]))}
-		c.bytes += r.columnBytes(p.lists[s])
+	if c.inputs.cols == nil {
+		c.inputs.cols = upTo(len(p.inputs))
 	}
-	c.keys.reset(&in.Keys)
-	c.windows.reset(&in.Windows)
+	c.inputs.batch, c.inputs.sel = &in.Inputs, rowsFrom(c.inputs.sel, lo, hi)
+	c.bytes = abi.HeaderBytes + abi.BlockBytes + c.n*abi.FiringBytes + c.inputs.columnBytes(p.inputs)
+	var first [2]uint32
+	for s := range c.records {
+		l := &in.Lists[s]
+		first[s] = l.Off[lo]
+		c.records[s].take(&l.Columns, l.Time, rowsFrom(c.records[s].sel, int(l.Off[lo]), int(l.Off[hi])))
+		c.bytes += c.records[s].bytes()
+	}
+	c.keys.reset(len(in.Keys.Data))
+	c.windows.reset(len(in.Windows.Data))
+	c.keys.table.Reset(0)
+	c.windows.table.Reset(0)
 	for i := lo; i < hi; i++ {
 		f := abi.Firing{Start: int64(in.Window[i].Start), End: int64(in.Window[i].End), Watermark: int64(in.Watermark[i]), Now: int64(in.Now[i]),
 			Key: abi.NoSlot, Window: abi.NoSlot, Revision: in.Revision[i]}
-		for s := range p.lists {
+		for s := range c.records {
 			off := in.Lists[s].Off
 			f.From[s], f.To[s] = off[i]-first[s], off[i+1]-first[s]
 		}
@@ -246,113 +219,11 @@ func (c *firingCut) take(p *process, in *udf.Firings, lo, hi int) {
 	}
 }
 
-func upTo(dst []int, lo, hi int) []int {
-	dst = dst[:0]
-	for i := lo; i < hi; i++ {
-		dst = append(dst, i)
-	}
-	return dst
-}
-
-func rowsUpTo(dst []uint32, lo, hi int) []uint32 {
+// rowsFrom lists the rows from lo to hi in the memory of dst.
+func rowsFrom(dst []uint32, lo, hi int) []uint32 {
 	dst = dst[:0]
 	for i := lo; i < hi; i++ {
 		dst = append(dst, uint32(i))
 	}
 	return dst
-}
-
-// answer takes the entries of the first n firings of the frame, whose first is number
-// base of the call. An error says what is wrong with the answer, and at which firing.
-func (c *firingCut) answer(p *process, in *udf.Firings, base, n int, entries []byte, out []udf.Emitted) (firing int, err error) {
-	for len(entries) > 0 {
-		if len(entries) < abi.EntryBytes {
-			return firing, fmt.Errorf("%d bytes of output follow the last entry", len(entries))
-		}
-		of, what, size := binary.LittleEndian.Uint32(entries), binary.LittleEndian.Uint32(entries[4:]), int64(binary.LittleEndian.Uint32(entries[8:]))
-		if int64(of) >= int64(n) || int(of) < firing {
-			return firing, fmt.Errorf("an entry is of firing %d behind one of firing %d, with %d complete", of, firing, n)
-		}
-		firing = int(of)
-		entries = entries[abi.EntryBytes:]
-		padded := (size + 7) &^ 7
-		if padded > int64(len(entries)) {
-			return firing, fmt.Errorf("an entry of %d bytes ends outside the used output", size)
-		}
-		body := entries[:size:size]
-		entries = entries[padded:]
-		switch {
-		case what == abi.KeyState && p.info.KeyState:
-			err = put(&in.Keys, base+firing, body)
-		case what == abi.WindowState && p.info.WindowState:
-			err = put(&in.Windows, base+firing, body)
-		case int64(what) < int64(len(out)):
-			err = p.row(&out[what], int(what), uint32(base+firing), body)
-		default:
-			err = fmt.Errorf("an entry is of kind %#x, which the manifest does not have", what)
-		}
-		if err != nil {
-			return firing, err
-		}
-	}
-	return 0, nil
-}
-
-// put keeps a state that the guest answered.
-func put(s *udf.States, firing int, body []byte) error {
-	if len(body) > abi.MaxState {
-		return fmt.Errorf("a state has %d bytes, at most %d are allowed", len(body), abi.MaxState)
-	}
-	s.Set(firing, slices.Clone(body))
-	return nil
-}
-
-// row appends a row to an output: 0 are the results.
-func (p *process) row(dst *udf.Emitted, output int, firing uint32, body []byte) error {
-	outputs := p.info.Outputs
-	if output > 0 {
-		outputs = p.info.Side[output-1].Outputs
-	}
-	texts := 8 + 8*len(outputs)
-	if len(body) < texts {
-		return fmt.Errorf("a row of output %d has %d bytes, %d columns need %d", output, len(body), len(outputs), texts)
-	}
-	bits := binary.LittleEndian.Uint64(body)
-	left := len(body) - texts // of text: columns may not share it
-	if left > abi.MaxRowText {
-		return fmt.Errorf("a row of output %d has texts of %d bytes, at most %d are allowed", output, left, abi.MaxRowText)
-	}
-	for i, o := range outputs {
-		c, cell := &dst.Cols[i], body[8+8*i:]
-		word := binary.LittleEndian.Uint64(cell)
-		switch {
-		case bits>>i&1 == 0:
-			c.AppendNull()
-		case o.Kind == stream.Int64 || o.Kind == stream.Timestamp:
-			c.AppendInt(int64(word))
-		case o.Kind == stream.Float64:
-			c.AppendFloat(math.Float64frombits(word))
-		case o.Kind == stream.Bool:
-			if word > 1 {
-				return fmt.Errorf("output %d, column %s holds %d for a bool", output, o.Name, word)
-			}
-			c.AppendBool(word == 1)
-		default:
-			off, size := int64(uint32(word)), int64(word>>32)
-			if off < int64(texts) || off+size > int64(len(body)) {
-				return fmt.Errorf("output %d, column %s has text outside of its row, %d bytes at %d of %d", output, o.Name, size, off, len(body))
-			}
-			if left -= int(size); left < 0 {
-				return fmt.Errorf("output %d, column %s has text that overlaps with other text", output, o.Name)
-			}
-			text := body[off : off+size]
-			if !utf8.Valid(text) {
-				return fmt.Errorf("output %d, column %s has text that is not UTF-8", output, o.Name)
-			}
-			c.AppendStr(stream.Str{Off: uint32(len(dst.Blob)), Len: uint32(size)})
-			dst.Blob = append(dst.Blob, text...)
-		}
-	}
-	dst.Of = append(dst.Of, firing)
-	return nil
 }

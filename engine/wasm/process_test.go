@@ -244,21 +244,22 @@ func cells(bits uint64, words ...uint64) []byte {
 	return b
 }
 
-// answered is a process function that answers two firings.
-func answered(entries []byte, complete int) (*process, *udf.Firings, []udf.Emitted, int, error) {
-	p := &process{info: udf.ProcessInfo{KeyState: true,
-		Outputs: []stream.Field{{Name: "n", Kind: stream.Int64}, {Name: "s", Kind: stream.String}, {Name: "b", Kind: stream.Bool}, {Name: "f", Kind: stream.Float64}},
-		Side:    []udf.SideOutput{{Name: "side", Outputs: []stream.Field{{Name: "t", Kind: stream.String}}}}}}
-	in := &udf.Firings{Keys: udf.States{Slot: []uint32{0, 0}, Data: [][]byte{nil}, Put: []bool{false}}}
-	out := emitted(p.info)
-	firing, err := p.cut.answer(p, in, 0, complete, entries, out)
-	return p, in, out, firing, err
+// answered takes an answer for two firings that share the state of their key.
+func answered(bytes []byte, complete int) (*udf.States, []udf.Emitted, error) {
+	keys := &udf.States{Slot: []uint32{0, 0}, Data: [][]byte{nil}, Put: []bool{false}}
+	e := entries{keys: keys, outputs: [][]stream.Field{
+		{{Name: "n", Kind: stream.Int64}, {Name: "s", Kind: stream.String}, {Name: "b", Kind: stream.Bool}, {Name: "f", Kind: stream.Float64}},
+		{{Name: "t", Kind: stream.String}},
+	}}
+	out := emitted(udf.ProcessInfo{Outputs: e.outputs[0], Side: []udf.SideOutput{{Outputs: e.outputs[1]}}})
+	_, err := e.take(0, complete, bytes, out)
+	return keys, out, err
 }
 
 func TestAnswersOfProcessFunctions(t *testing.T) {
 	text := func(off, n int) uint64 { return uint64(off) | uint64(n)<<32 }
 	row := func(s ...byte) []byte { return append(cells(15, 7, text(40, len(s)), 1, math.Float64bits(2.5)), s...) }
-	_, in, out, _, err := answered(slices.Concat(
+	keys, out, err := answered(slices.Concat(
 		entry(0, 0, row([]byte("hé")...)...), entry(0, abi.KeyState, 1, 2, 3), entry(0, 1, cells(0, 9)...), entry(1, 0, cells(0, 1, 2, 3, 4)...), entry(1, abi.KeyState, 4)), 2)
 	if err != nil {
 		t.Fatal(err)
@@ -266,8 +267,8 @@ func TestAnswersOfProcessFunctions(t *testing.T) {
 	if got := append(lines(&out[0]), lines(&out[1])...); !slices.Equal(got, []string{"0: 7 hé true 2.5", "1: null null null null", "0: null"}) {
 		t.Errorf("got %q", got)
 	}
-	if string(in.Keys.Data[0]) != "\x04" || !in.Keys.Put[0] {
-		t.Errorf("state %v", in.Keys)
+	if string(keys.Data[0]) != "\x04" || !keys.Put[0] {
+		t.Errorf("state %v", keys)
 	}
 
 	for _, c := range []struct {
@@ -277,8 +278,8 @@ func TestAnswersOfProcessFunctions(t *testing.T) {
 	}{
 		{"a head cut short", entry(0, 0, row()...)[:12], "12 bytes of output follow the last entry"},
 		{"a body cut short", entry(0, 0, row([]byte("abc")...)...)[:50], "an entry of 43 bytes ends outside the used output"},
-		{"a firing that is not in the frame", entry(2, 0, row()...), "an entry is of firing 2 behind one of firing 0, with 2 complete"},
-		{"firings out of order", append(entry(1, 0, row()...), entry(0, 0, row()...)...), "an entry is of firing 0 behind one of firing 1"},
+		{"a firing that is not in the frame", entry(2, 0, row()...), "an entry is of item 2 behind one of item 0, with 2 complete"},
+		{"firings out of order", append(entry(1, 0, row()...), entry(0, 0, row()...)...), "an entry is of item 0 behind one of item 1"},
 		{"an output that is not there", entry(0, 2, row()...), "an entry is of kind 0x2, which the manifest does not have"},
 		{"a state of windows, of which none are kept", entry(0, abi.WindowState, 1), "an entry is of kind 0x80000001"},
 		{"a state too long", entry(0, abi.KeyState, make([]byte, 1<<20+1)...), "a state has 1048577 bytes, at most 1048576 are allowed"},
@@ -289,11 +290,11 @@ func TestAnswersOfProcessFunctions(t *testing.T) {
 		{"text that is not UTF-8", entry(0, 0, row(0xff)...), "output 0, column s has text that is not UTF-8"},
 		{"texts too long", entry(0, 1, append(cells(1, text(16, 1)), make([]byte, 1<<20+1)...)...), "a row of output 1 has texts of 1048577 bytes, at most 1048576 are allowed"},
 	} {
-		if _, _, _, _, err := answered(c.entries, 2); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := answered(c.entries, 2); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 		}
 	}
-	if _, _, _, _, err := answered(entry(1, 0, row()...), 1); err == nil || !strings.Contains(err.Error(), "with 1 complete") {
+	if _, _, err := answered(entry(1, 0, row()...), 1); err == nil || !strings.Contains(err.Error(), "with 1 complete") {
 		t.Errorf("an entry of a firing that is not complete: %v", err)
 	}
 }
@@ -304,7 +305,7 @@ func FuzzProcessAnswer(f *testing.F) {
 	f.Add(slices.Concat(entry(0, 0, append(cells(15, 7, 40|2<<32, 1, 0), "ab"...)...), entry(1, abi.KeyState, 1)), 2)
 	f.Add(entry(0, 1, append(cells(1, 16|1<<32), 'x')...), 1)
 	f.Fuzz(func(t *testing.T, entries []byte, complete int) {
-		_, _, out, _, err := answered(entries, min(max(complete, 0), 2))
+		_, out, err := answered(entries, min(max(complete, 0), 2))
 		if err != nil {
 			return
 		}

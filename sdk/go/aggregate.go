@@ -84,6 +84,7 @@ const (
 	opMerge
 	opResult
 	opProcess
+	opPair
 )
 
 // call serves one call on the frame at an offset into the arena.

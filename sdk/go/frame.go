@@ -66,7 +66,7 @@ type header struct {
 	outcols, noutcols  uint32
 	out, outCap        uint32
 	op, done, outUsed  uint32 // the host writes none yet, 0 and 0
-	process            uint32
+	block              uint32
 	reserved           [8]uint32
 }
 

@@ -76,9 +76,9 @@ func (p *ProcessFunction) lists() []*List {
 	return nil
 }
 
-// processBlock and firingData are as they lie in memory (abi/SPEC.md, section 3).
-type processBlock struct {
-	firings           uint32
+// block and firingData are as they lie in memory (abi/SPEC.md, section 3).
+type block struct {
+	items             uint32 // firings or pairs
 	keys, nkeys       uint32
 	windows, nwindows uint32
 	reserved          uint32
@@ -112,11 +112,11 @@ func (p *ProcessFunction) call(o op, at, room uintptr) status {
 
 // serve shows the function the firings of a frame.
 func (p *ProcessFunction) serve(f frame) status {
-	if !f.holds(f.process, unsafe.Sizeof(processBlock{})) || !bindInputs(f, p.spec.Inputs) {
+	if !f.holds(f.block, unsafe.Sizeof(block{})) || !bindInputs(f, p.spec.Inputs) {
 		return badFrame
 	}
-	b := (*processBlock)(f.at(f.process))
-	firings, good := slice[firingData](f, b.firings, int(f.rows))
+	b := (*block)(f.at(f.block))
+	firings, good := slice[firingData](f, b.items, int(f.rows))
 	if !good {
 		return badFrame
 	}
@@ -135,19 +135,13 @@ func (p *ProcessFunction) serve(f frame) status {
 	for i := range firings {
 		f.op = uint32(i)
 		start := f.outUsed
-		*w = Firing{firingData: &firings[i], p: p, f: f, i: i}
+		*w = Firing{firingData: &firings[i], answer: answer{f: f, i: i}, p: p}
 		err := p.fn(w)
-		if w.end(); err == nil {
+		if w.finish(); err == nil {
 			w.put()
 		}
-		switch {
-		case err != nil:
-			return f.refuse(err)
-		case w.long:
-			return f.refuse(errLongText)
-		case w.full:
-			f.outUsed = start
-			return f.full(i)
+		if st := w.settle(start, err); st != ok {
+			return st
 		}
 	}
 	return ok

@@ -118,9 +118,9 @@ func (t *ProcessTwin) call(firings []Fired, given *Given, keys map[string][]byte
 	if err := w.columns(columnsOf(t.p.spec.Inputs), inputs); err != nil {
 		return 0, err
 	}
-	w.h.process = w.area(48)
-	b := (*processBlock)(arenaAt(uintptr(w.h.process)))
-	b.firings = w.area(64 * len(firings))
+	w.h.block = w.area(48)
+	b := (*block)(arenaAt(uintptr(w.h.block)))
+	b.items = w.area(64 * len(firings))
 	for n, l := range t.p.lists() {
 		if err := w.list(firings, b, n, l, t.p.spec.Left != nil); err != nil {
 			return 0, err
@@ -161,14 +161,10 @@ func (t *ProcessTwin) call(firings []Fired, given *Given, keys map[string][]byte
 	n := len(firings)
 	if st == outputFull {
 		if n = int(w.h.done); n == 0 {
-			return 0, errors.New("what a firing gives does not fit into the arena")
+			return 0, errNoRoom
 		}
 	}
-	entries := w.out()[:w.h.outUsed]
-	for len(entries) > 0 {
-		i, what, size := binary.LittleEndian.Uint32(entries), binary.LittleEndian.Uint32(entries[4:]), binary.LittleEndian.Uint32(entries[8:])
-		body := entries[entryBytes : entryBytes+size]
-		entries = entries[entryBytes+(size+7)&^7:]
+	w.entries(func(i int, what uint32, body []byte) {
 		f := &firings[i]
 		switch what {
 		case keyState:
@@ -181,8 +177,20 @@ func (t *ProcessTwin) call(firings []Fired, given *Given, keys map[string][]byte
 			side := t.p.spec.Side[what-1]
 			given.Side[side.name] = append(given.Side[side.name], rowOf(body, side.outputs))
 		}
-	}
+	})
 	return n, nil
+}
+
+var errNoRoom = errors.New("what one firing or pair gives does not fit into the arena")
+
+// entries gives the entries of an answer.
+func (w *writer) entries(each func(item int, what uint32, body []byte)) {
+	b := w.out()[:w.h.outUsed]
+	for len(b) > 0 {
+		item, what, size := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:])
+		each(int(item), what, b[entryBytes:entryBytes+size])
+		b = b[entryBytes+(size+7)&^7:]
+	}
 }
 
 // stateOf returns a state as a call before left it, or as it was.
@@ -201,44 +209,47 @@ func columnsOf(inputs []Input) []*column {
 	return cols
 }
 
-func (w *writer) firing(b *processBlock, i int) *firingData {
-	return (*firingData)(arenaAt(uintptr(b.firings) + 64*uintptr(i)))
+func (w *writer) firing(b *block, i int) *firingData {
+	return (*firingData)(arenaAt(uintptr(b.items) + 64*uintptr(i)))
 }
 
 // timeColumn is the name of the column of times in front of a list.
 const timeColumn = " time"
 
 // list lays out the records of all firings.
-func (w *writer) list(firings []Fired, b *processBlock, n int, l *List, sides bool) error {
-	var rows []Values
+func (w *writer) list(firings []Fired, b *block, n int, l *List, sides bool) error {
+	var all []Record
 	for i, f := range firings {
 		records := f.Records
 		if sides {
 			records = [][]Record{f.Left, f.Right}[n]
 		}
 		at := &w.firing(b, i).records[n]
-		at.from = uint32(len(rows))
-		for _, r := range records {
-			if lacks(l.cols, r.Values) {
-				continue
-			}
-			row := Values{}
-			for name, v := range r.Values {
-				row[name] = v
-			}
-			if r.Time != NoTime {
-				row[timeColumn] = r.Time
-			}
-			rows = append(rows, row)
+		at.from = uint32(len(all))
+		all = append(all, kept(l.cols, records)...)
+		at.to = uint32(len(all))
+	}
+	return w.records(&b.lists[n], l, all)
+}
+
+// records lays out the records of a list, with their times in front.
+func (w *writer) records(to *listBlock, l *List, records []Record) error {
+	var rows []Values
+	for _, r := range records {
+		row := Values{}
+		for name, v := range r.Values {
+			row[name] = v
 		}
-		at.to = uint32(len(rows))
+		if r.Time != NoTime {
+			row[timeColumn] = r.Time
+		}
+		rows = append(rows, row)
 	}
 	times := column{name: timeColumn, kind: kindTimestamp, nullable: true}
 	cols := append([]*column{&times}, columnsOf(l.cols)...)
-	list := &b.lists[n]
-	list.rows, list.ncols = uint32(len(rows)), uint32(len(cols))
+	to.rows, to.ncols = uint32(len(rows)), uint32(len(cols))
 	var err error
-	list.cols, err = w.described(cols, rows)
+	to.cols, err = w.described(cols, rows)
 	return err
 }
 

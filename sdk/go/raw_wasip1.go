@@ -49,6 +49,9 @@ func tmResult(at int32) int32 { return serve(opResult, at) }
 //go:wasmexport tm_process
 func tmProcess(at int32) int32 { return serve(opProcess, at) }
 
+//go:wasmexport tm_pair
+func tmPair(at int32) int32 { return serve(opPair, at) }
+
 //go:wasmexport tm_manifest
 func tmManifest() int64 {
 	if registered == nil {

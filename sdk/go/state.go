@@ -69,9 +69,9 @@ func (s *slots) replace(n int) []byte {
 	return s.next
 }
 
-// answer puts what the firing has set into the output area, where later firings of the
+// leave puts what the firing has set into the output area, where later firings of the
 // frame find it.
-func (s *slots) answer(f *Firing) {
+func (s *slots) leave(f *Firing) {
 	if !s.set {
 		return
 	}
