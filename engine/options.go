@@ -37,11 +37,13 @@ type Options struct {
 }
 
 // Plugins makes an instance of a job's plug-in. kinds are the kinds of the bound
-// columns, lists those of a process function's lists. Called once for each subtask; the
+// columns, lists those of a process function's lists, left and right those of a pair
+// function's records. Called once for each subtask; the
 // instance is used by one goroutine.
 type Plugins interface {
 	Aggregate(ctx context.Context, p *job.Plugin, a *job.Aggregate, kinds []stream.Kind) (udf.Aggregate, error)
 	Process(ctx context.Context, p *job.Plugin, f *job.Process, kinds []stream.Kind, lists [][]stream.Kind) (udf.Process, error)
+	Pair(ctx context.Context, p *job.Plugin, f *job.Apply, left, right []stream.Kind) (udf.Pair, error)
 }
 
 // Turns is the host's fair share of the CPU. A task holds a turn for each batch.

@@ -312,7 +312,7 @@ func (t *keyedTask) build(ctx context.Context) error {
 func (t *keyedTask) open(ctx context.Context) error {
 	st := t.step
 	if !st.Windowed() {
-		op, err := st.join.interval(st, &pairTask{keyedTask: t})
+		op, err := st.join.interval(ctx, t.job, st, &pairTask{keyedTask: t})
 		t.op = interval{op}
 		return err
 	}
@@ -334,7 +334,9 @@ func (t *keyedTask) encoder(f result.TimeFormat) *result.Encoder {
 	if st.pairs() {
 		return result.NewPairEncoder(t.job.graph.Name, st.ID, st.key, st.outputs[0], st.outputs[1], t.job.splitName, f)
 	}
-	return result.NewEncoder(t.job.graph.Name, st.ID, st.key, st.names, st.outputs, f)
+	e := result.NewEncoder(t.job.graph.Name, st.ID, st.key, st.names, st.outputs, f)
+	e.NamePairs(t.job.splitName)
+	return e
 }
 
 // closeFunctions closes the functions of a step that no operator owns.
@@ -345,6 +347,9 @@ func closeFunctions(s *window.Spec) error {
 	}
 	if s.Process != nil {
 		errs = append(errs, s.Process.Fn.Close())
+	}
+	if s.Table != nil {
+		errs = append(errs, s.Table.Close())
 	}
 	return errors.Join(errs...)
 }

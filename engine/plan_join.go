@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -22,7 +24,7 @@ type joinSpec struct {
 	// are given no more than that, and what both sides must have stands at one place.
 	order [2][]int
 	kept  [2]int
-	// pairs: values are two records, and no lists.
+	// pairs: values are two records: neither lists nor what a pair function makes.
 	pairs bool
 }
 
@@ -52,7 +54,7 @@ func (j *Job) planJoin(ctx context.Context, n int) error {
 }
 
 func newJoinSpec(st *job.Step, inputs []*feed) *joinSpec {
-	s := &joinSpec{pairs: st.Join.Kind != job.CoGroupJoin}
+	s := &joinSpec{pairs: st.Join.Kind != job.CoGroupJoin && st.Apply == nil}
 	for side, names := range [2][]string{st.Join.Left, st.Join.Right} {
 		fields := inputs[side].fields
 		var order []int
@@ -99,35 +101,69 @@ func (s *joinSpec) arrange(b *stream.Batch) {
 }
 
 // functions gives a window join its function.
-func (s *joinSpec) functions(st *stepSpec, w *window.Spec) {
+func (s *joinSpec) functions(ctx context.Context, j *Job, st *stepSpec, w *window.Spec) error {
 	w.Join = true
 	if st.Process != nil { // it looks at both sides itself
 		st.names, st.outputs = nil, nil
-		return
+		return nil
 	}
-	st.names = sideNames()
-	if s.pairs {
-		st.outputs = [][]stream.Field{s.taken[0], s.taken[1]}
-		w.Table = join.NewProduct(join.NewIdentity(s.taken[0], s.taken[1]), s.cols[0], s.cols[1])
-		return
+	if st.Join.Kind != job.CoGroupJoin {
+		fn, err := s.pair(ctx, j, st)
+		if err == nil {
+			w.Table = join.NewProduct(fn, s.cols[0], s.cols[1])
+		}
+		return err
 	}
-	st.outputs = nil
+	st.names, st.outputs = sideNames(), nil
 	for side, name := range sideNames() {
 		f := window.WholeFunction{Name: name, Fn: join.NewList(side, s.taken[side]), Cols: s.cols[side]}
 		w.Whole = append(w.Whole, f)
 		st.outputs = append(st.outputs, f.Fn.Outputs())
 	}
+	return nil
+}
+
+// pair makes the function of a join of pairs: the job's, or the one that gives both
+// records as they are.
+func (s *joinSpec) pair(ctx context.Context, j *Job, st *stepSpec) (udf.Pair, error) {
+	if st.Apply == nil {
+		st.names, st.outputs = sideNames(), [][]stream.Field{s.taken[0], s.taken[1]}
+		return join.NewIdentity(s.taken[0], s.taken[1]), nil
+	}
+	st.names, st.outputs = valueFields(st.Apply.Outputs)
+	fn, err := j.opts.Plugins.Pair(ctx, j.plugin(st.Apply.Plugin), st.Apply, kindsOf(s.taken[0]), kindsOf(s.taken[1]))
+	if err != nil {
+		return nil, fmt.Errorf("pair function: %w", err)
+	}
+	return fn, nil
 }
 
 // interval makes the operator of an interval join.
-func (s *joinSpec) interval(st *stepSpec, out join.Output) (*join.Interval, error) {
-	st.names, st.outputs = sideNames(), [][]stream.Field{s.taken[0], s.taken[1]}
+func (s *joinSpec) interval(ctx context.Context, j *Job, st *stepSpec, out join.Output) (*join.Interval, error) {
+	fn, err := s.pair(ctx, j, st)
+	if err != nil {
+		return nil, err
+	}
 	in := st.Join
-	return join.NewInterval(join.IntervalConfig{
+	op, err := join.NewInterval(join.IntervalConfig{
 		Lower: ms(in.Lower), Upper: ms(in.Upper), LowerInclusive: !in.LowerExclusive, UpperInclusive: !in.UpperExclusive,
 		Key: st.key, DropNullKey: st.NullKey == job.Drop,
-		Pair: join.NewIdentity(s.taken[0], s.taken[1]), LeftCols: s.cols[0], RightCols: s.cols[1],
+		Pair: fn, LeftCols: s.cols[0], RightCols: s.cols[1],
 	}, out)
+	if err != nil {
+		return nil, errors.Join(err, fn.Close())
+	}
+	return op, nil
+}
+
+// valuesOf makes the tables of the values of a row: those of both records, or of each column
+// that a function makes.
+func (t *keyedTask) valuesOf(c *stream.Columns) []stream.Columns {
+	if t.step.pairs() {
+		return t.step.join.split(c)
+	}
+	t.values = spread(t.values, c)
+	return t.values
 }
 
 // split makes two tables of the columns of pairs: those of the left record, and those of
@@ -189,7 +225,7 @@ type pairTask struct {
 // Pairs writes pairs as result rows (join.Output).
 func (t *pairTask) Pairs(p *join.Rows) error {
 	r := &t.rows
-	*r = result.Rows{N: p.N, Key: p.Key, Values: t.step.join.split(p.Values), Pairs: &result.Pairs{Time: p.Time, WM: p.WM},
+	*r = result.Rows{N: p.N, Key: p.Key, Values: t.valuesOf(p.Values), Pairs: &result.Pairs{Time: p.Time, WM: p.WM},
 		Window: r.Window[:0], Kind: r.Kind[:0], Revision: r.Revision[:0], SinceLast: r.SinceLast[:0], Replaces: r.Replaces[:0], Ordinal: r.Ordinal[:0], Of: r.Of[:0]}
 	for i := range p.N {
 		r.Window, r.Kind, r.Revision = append(r.Window, stream.Global), append(r.Kind, result.NoKind), append(r.Revision, 0)

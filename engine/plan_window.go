@@ -27,7 +27,9 @@ func (j *Job) windowSpec(ctx context.Context, st *stepSpec) (window.Spec, error)
 		return s, fault.As(fault.ErrUser, err)
 	}
 	if st.join != nil {
-		st.join.functions(st, &s)
+		if err := st.join.functions(ctx, j, st, &s); err != nil {
+			return s, err
+		}
 		return s, j.process(ctx, st, &s)
 	}
 	st.names, st.outputs, st.order = nil, nil, nil

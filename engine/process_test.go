@@ -145,7 +145,12 @@ func (nativeResolver) Plugin(p *job.Plugin) (job.FunctionInfo, error) {
 		}
 		return out
 	}
-	info := natives[p.Ref[:strings.Index(p.Ref, "@")]].info
+	name := p.Ref[:strings.Index(p.Ref, "@")]
+	if name == "differ" {
+		info := differ{}.Info()
+		return job.FunctionInfo{Outputs: info.Outputs, Pair: &job.PairInfo{Left: inputs(info.Left), Right: inputs(info.Right)}}, nil
+	}
+	info := natives[name].info
 	d := &job.ProcessInfo{KeyState: info.KeyState, WindowState: info.WindowState}
 	for _, l := range info.Lists {
 		d.Lists = append(d.Lists, inputs(l))
@@ -167,11 +172,15 @@ func (nativePlugins) Process(_ context.Context, p *job.Plugin, _ *job.Process, _
 	return natives[p.Name], nil
 }
 
+func (nativePlugins) Pair(context.Context, *job.Plugin, *job.Apply, []stream.Kind, []stream.Kind) (udf.Pair, error) {
+	return differ{}, nil
+}
+
 // processJob has sources a and b, and these steps; all that has to be seen goes to out.
 func processJob(steps, sinks string) string {
 	var b strings.Builder
 	b.WriteString("version: 1\njob: t\nplugins:\n")
-	for _, name := range []string{"running", "steps", "balance"} {
+	for _, name := range []string{"running", "steps", "balance", "differ"} {
 		if strings.Contains(steps, "plugin: "+name) {
 			fmt.Fprintf(&b, "  %[1]s: {file: job.yaml, ref: %[1]s@1}\n", name)
 		}

@@ -186,15 +186,11 @@ func hold(b *stream.Batch) {
 // Rows writes result rows (window.Output).
 func (t *keyedTask) Rows(r *result.Rows) error {
 	switch two := *r; {
-	case t.step.Process != nil:
-		t.values = spread(t.values, &r.Values[0])
-		two.Values = t.values
+	case t.step.Process != nil || t.step.Apply != nil || t.step.pairs():
+		two.Values = t.valuesOf(&r.Values[0])
 		if r = &two; r.Side > 0 {
 			return t.side(r)
 		}
-	case t.step.pairs():
-		two.Values = t.step.join.split(&r.Values[0])
-		r = &two
 	case t.step.order != nil:
 		t.values = t.values[:0]
 		for _, at := range t.step.order {

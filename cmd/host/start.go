@@ -179,6 +179,9 @@ func stepText(s *job.Step) string {
 	if len(what) > 0 {
 		text += ": " + strings.Join(what, ", ")
 	}
+	if s.Apply != nil {
+		text += ", through plug-in " + s.Apply.Plugin
+	}
 	if p := s.Process; p != nil {
 		text += ", shown to plug-in " + p.Plugin
 		if p.TTL > 0 {

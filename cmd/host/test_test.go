@@ -41,6 +41,13 @@ func examples(t *testing.T, plugins ...string) string {
 			t.Fatal(err)
 		}
 	}
+	buildPlugins(t, dir, plugins...)
+	return dir
+}
+
+// buildPlugins builds plug-ins of the tree as it stands into a directory.
+func buildPlugins(t *testing.T, dir string, plugins ...string) {
+	t.Helper()
 	for _, name := range plugins {
 		built, err := toolchain.Build(t.Context(), filepath.Join("../../plugins", name))
 		if err == nil {
@@ -50,7 +57,6 @@ func examples(t *testing.T, plugins ...string) string {
 			t.Fatal(err)
 		}
 	}
-	return dir
 }
 
 // testedJob has two sources in one step, a step without a window before it, lateness, and

@@ -94,6 +94,9 @@ func validationOf(j *localJob) *validation {
 		if len(s.Aggregates) > 0 {
 			found = fmt.Sprintf("%s of %s, with the columns that its functions take", count(int64(len(s.Aggregates)), "function"), join(s.From, "and"))
 		}
+		if s.Apply != nil {
+			found += "; pair function " + s.Apply.Plugin
+		}
 		if s.Process != nil {
 			found += fmt.Sprintf("; process function %s, with %s", s.Process.Plugin, count(int64(1+len(s.Process.Side)), "output"))
 		}
@@ -119,13 +122,17 @@ func planOf(g *job.Graph, s *job.Step) plan {
 		p.Why, p.Cost = "each record is dealt with by itself", "no state"
 		return p
 	}
+	through := ""
+	if s.Apply != nil {
+		through = "; pair function " + s.Apply.Plugin + " makes the rows"
+	}
 	if w == nil {
 		p.Contents, p.Trigger = "elements", "none"
-		p.Why, p.Cost = "a record is paired when it comes with those of the other side that are there", "each record, until none can come that it would pair with"
+		p.Why, p.Cost = "a record is paired when it comes with those of the other side that are there"+through, "each record, until none can come that it would pair with"
 		return p
 	}
 	c := engine.PlanOf(g, s)
-	p.Contents, p.Why = string(c.Contents), c.Reason
+	p.Contents, p.Why = string(c.Contents), c.Reason+through
 	if s.Process != nil {
 		p.Why += "; process function " + s.Process.Plugin + " is shown each firing"
 	}

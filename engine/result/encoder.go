@@ -54,10 +54,14 @@ func NewEncoder(job, step string, key []stream.Field, aggregates []string, value
 // object of their own, however few they are. split returns the shown name of a split.
 func NewPairEncoder(job, step string, key, left, right []stream.Field, split func(stream.SplitID) string, format TimeFormat) *Encoder {
 	e := NewEncoder(job, step, key, []string{"left", "right"}, [][]stream.Field{nil, nil}, format)
-	e.split = split
+	e.NamePairs(split)
 	e.values[0].fields, e.values[1].fields = newObject(names(left)), newObject(names(right))
 	return e
 }
+
+// NamePairs lets the encoder write rows of pairs of an interval join, which have the places
+// of their records in their ids. split returns the shown name of a split.
+func (e *Encoder) NamePairs(split func(stream.SplitID) string) { e.split = split }
 
 // Append appends row i with its newline. Called per result row.
 func (e *Encoder) Append(dst []byte, r *Rows, i int) []byte {

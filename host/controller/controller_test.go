@@ -365,6 +365,10 @@ func (oneModule) Process(context.Context, *job.Plugin, *job.Process, []stream.Ki
 	panic("BUG: it is an aggregate")
 }
 
+func (oneModule) Pair(context.Context, *job.Plugin, *job.Apply, []stream.Kind, []stream.Kind) (udf.Pair, error) {
+	panic("BUG: it is an aggregate")
+}
+
 func (s *stuck) Add(accs *udf.Accs, rows *udf.Rows) error {
 	close(s.entered)
 	<-s.release

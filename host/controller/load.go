@@ -19,8 +19,9 @@ type Modules interface {
 	Describe(p *job.Plugin) (job.FunctionInfo, error)
 	// Aggregate compiles a module, or finds it compiled, and makes an instance.
 	Aggregate(ctx context.Context, p *job.Plugin, a *job.Aggregate, kinds []stream.Kind) (udf.Aggregate, error)
-	// Process likewise.
+	// Process and Pair likewise.
 	Process(ctx context.Context, p *job.Plugin, f *job.Process, kinds []stream.Kind, lists [][]stream.Kind) (udf.Process, error)
+	Pair(ctx context.Context, p *job.Plugin, f *job.Apply, left, right []stream.Kind) (udf.Pair, error)
 }
 
 // LoadRequest says which job file is loaded and what it may see.
