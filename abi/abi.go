@@ -55,6 +55,8 @@ const (
 	ExportResult     = "tm_aggregate_result"
 	ExportProcess    = "tm_process"
 	ExportPair       = "tm_pair"
+	ExportWatermark  = "tm_watermark"
+	ExportTick       = "tm_watermark_tick"
 	ExportManifest   = "tm_manifest"
 )
 
@@ -202,6 +204,9 @@ func Exports(m *Manifest) []Export {
 	}
 	if m != nil && m.Pair != nil {
 		list = append(list, Export{ExportPair, frame, true})
+	}
+	if m != nil && m.Generator != nil {
+		list = append(list, Export{ExportWatermark, frame, true}, Export{ExportTick, frame, false})
 	}
 	return append(list, Export{ExportManifest, place, false})
 }

@@ -23,6 +23,7 @@ type Manifest struct {
 	Aggregate *Aggregate
 	Process   *Process
 	Pair      *Pair
+	Generator *Generator
 }
 
 // Aggregate describes the aggregate of a module.
@@ -55,6 +56,13 @@ type Pair struct {
 	Left, Right []Column // of either record
 	Outputs     []Column
 	Params      []Param
+}
+
+// Generator describes the watermark generator of a module.
+type Generator struct {
+	Inputs []Column // beside the records' times
+	Params []Param
+	Schema uint32 // version of the layout of a split's state, from 1; 0: it keeps none
 }
 
 // SideOutput is a further output of a process function.
@@ -283,10 +291,11 @@ func (r *manifestReader) manifest(n node) *Manifest {
 		"aggregate": func(path string, n node) { m.Aggregate = r.aggregate(path, n) },
 		"process":   func(path string, n node) { m.Process = r.process(path, n) },
 		"pair":      func(path string, n node) { m.Pair = r.pair(path, n) },
+		"watermark": func(path string, n node) { m.Generator = r.generator(path, n) },
 	})
 	r.need("", seen, "name", "version")
 	kind := ""
-	for _, k := range [...]string{"aggregate", "process", "pair"} {
+	for _, k := range [...]string{"aggregate", "process", "pair", "watermark"} {
 		switch {
 		case !seen[k]:
 		case kind != "":
@@ -296,7 +305,7 @@ func (r *manifestReader) manifest(n node) *Manifest {
 		}
 	}
 	if seen != nil && kind == "" {
-		r.fail("", "must have a member that says what the module is: aggregate, process or pair")
+		r.fail("", "must have a member that says what the module is: aggregate, process, pair or watermark")
 	}
 	return m
 }

@@ -91,3 +91,17 @@ func (r *manifestReader) pair(path string, n node) *Pair {
 	}), "left", "right", "outputs")
 	return p
 }
+
+func (r *manifestReader) generator(path string, n node) *Generator {
+	g := &Generator{}
+	r.need(path, r.object(path, n, map[string]func(string, node){
+		"inputs": func(path string, n node) { g.Inputs = r.columns(path, n, true) },
+		"params": func(path string, n node) { g.Params = r.params(path, n) },
+		"state": func(path string, n node) {
+			var schema int64
+			r.need(path, r.object(path, n, map[string]func(string, node){"schema": r.number(&schema, 1, math.MaxUint32)}), "schema")
+			g.Schema = uint32(schema)
+		},
+	}), "inputs")
+	return g
+}

@@ -53,7 +53,7 @@ func TestParseManifestRefuses(t *testing.T) {
 		{"no name", `"name": "stats", `, ``, "manifest name: is missing"},
 		{"an empty name", `"stats"`, `""`, `manifest name: "" is no name`},
 		{"a version too long", `"1.0.0"`, `"` + strings.Repeat("1", 65) + `"`, "manifest version: has 65 bytes, at most 64"},
-		{"no kind", `"aggregate"`, `"trigger"`, "manifest: must have a member that says what the module is: aggregate, process or pair"},
+		{"no kind", `"aggregate"`, `"trigger"`, "manifest: must have a member that says what the module is: aggregate, process, pair or watermark"},
 		{"two kinds", `"sdk": "go"`, `"process": {"inputs": [], "outputs": [{"name": "n", "type": "int64"}]}`, "manifest process: stands beside aggregate: a module is one of them"},
 		{"an unknown type", `"type": "int64"}, {`, `"type": "int32"}, {`, "manifest aggregate.outputs[0].type: must be int64, float64, bool, string or timestamp"},
 		{"a column twice", `"mean"`, `"count"`, `manifest aggregate.outputs[1].name: "count" occurs twice`},
@@ -183,6 +183,31 @@ func TestParseManifestOfAPairFunction(t *testing.T) {
 	} {
 		if _, err := abi.ParseManifest([]byte(strings.Replace(text, c.old, c.new, 1))); !errors.Is(err, fault.ErrUser) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestParseManifestOfAGenerator(t *testing.T) {
+	const text = `{"name": "adaptive", "version": "1", "watermark": {"inputs": [{"name": "kind", "type": "string", "nullable": true}],
+		"params": [{"name": "slack", "type": "int64", "default": 5}], "state": {"schema": 2}}}`
+	got, err := abi.ParseManifest([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &abi.Manifest{Name: "adaptive", Version: "1", Generator: &abi.Generator{
+		Inputs: []abi.Column{{Name: "kind", Kind: abi.String, Nullable: true}}, Schema: 2,
+		Params: []abi.Param{{Name: "slack", Kind: abi.Int64, HasDefault: true, Default: abi.Value{Int: 5}}}}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got.Generator, want.Generator)
+	}
+	for _, c := range []struct{ name, old, new, want string }{
+		{"no inputs", `"inputs": [{"name": "kind", "type": "string", "nullable": true}],`, ``, "manifest watermark.inputs: is missing"},
+		{"outputs", `"state"`, `"outputs": [], "state"`, "manifest watermark.outputs: unknown member"},
+		{"a state without schema", `"schema": 2`, ``, "manifest watermark.state.schema: is missing"},
+		{"a schema of 0", `"schema": 2`, `"schema": 0`, "manifest watermark.state.schema: "},
+	} {
+		if _, err := abi.ParseManifest([]byte(strings.Replace(text, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
 		}
 	}
 }

@@ -62,6 +62,9 @@ func (j *Job) Discard() error {
 		for _, s := range t.splits {
 			errs = append(errs, s.close())
 		}
+		if t.user != nil {
+			errs = append(errs, t.user.Close())
+		}
 	}
 	for _, t := range j.sinks {
 		errs = append(errs, t.sink.Abort())

@@ -100,6 +100,11 @@ func (j *Job) planSource(ctx context.Context, n int) error {
 				return err
 			}
 		}
+		if src.Watermark.Kind == job.PluginWatermark {
+			if tasks[i].user, tasks[i].userCols, err = j.userGenerator(ctx, spec); err != nil {
+				return err
+			}
+		}
 		if with != nil {
 			if tasks[i].aligned, err = newAligned(with, fmt.Sprintf("%s/%d", src.ID, i)); err != nil {
 				return err

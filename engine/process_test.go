@@ -148,7 +148,7 @@ func (nativeResolver) Plugin(p *job.Plugin) (job.FunctionInfo, error) {
 	name := p.Ref[:strings.Index(p.Ref, "@")]
 	if name == "differ" {
 		info := differ{}.Info()
-		return job.FunctionInfo{Outputs: info.Outputs, Pair: &job.PairInfo{Left: inputs(info.Left), Right: inputs(info.Right)}}, nil
+		return job.FunctionInfo{Kind: job.PairKind, Outputs: info.Outputs, Pair: &job.PairInfo{Left: inputs(info.Left), Right: inputs(info.Right)}}, nil
 	}
 	info := natives[name].info
 	d := &job.ProcessInfo{KeyState: info.KeyState, WindowState: info.WindowState}
@@ -158,7 +158,7 @@ func (nativeResolver) Plugin(p *job.Plugin) (job.FunctionInfo, error) {
 	for _, s := range info.Side {
 		d.Side = append(d.Side, job.SideOutput(s))
 	}
-	return job.FunctionInfo{Inputs: inputs(info.Inputs), Outputs: info.Outputs, Process: d}, nil
+	return job.FunctionInfo{Inputs: inputs(info.Inputs), Outputs: info.Outputs, Kind: job.ProcessKind, Process: d}, nil
 }
 
 // nativePlugins makes instances of natives.
@@ -174,6 +174,10 @@ func (nativePlugins) Process(_ context.Context, p *job.Plugin, _ *job.Process, _
 
 func (nativePlugins) Pair(context.Context, *job.Plugin, *job.Apply, []stream.Kind, []stream.Kind) (udf.Pair, error) {
 	return differ{}, nil
+}
+
+func (nativePlugins) Generator(context.Context, *job.Plugin, *job.Watermark, []stream.Kind) (udf.Generator, error) {
+	panic("BUG: they are process functions")
 }
 
 // processJob has sources a and b, and these steps; all that has to be seen goes to out.

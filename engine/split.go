@@ -264,6 +264,7 @@ func (s *split) assign(b *stream.Batch, now stream.Time, bad func(*result.Bad) e
 		s.stamp(b, g, now)
 		return nil
 	}
+	user, _ := s.gen.(*userTime) // it sees the rows that are left, all at once
 	tokens := b.Cols[s.source.timeCol].Strs
 	for i, tok := range tokens {
 		ts, err := s.source.assigner.Parse(tok.Bytes(b.Blob))
@@ -292,8 +293,12 @@ func (s *split) assign(b *stream.Batch, now stream.Time, bad func(*result.Bad) e
 			}
 			continue
 		}
-		b.WM = append(b.WM, s.out.Last())
-		s.step(b, i, ts)
+		if user == nil {
+			b.WM = append(b.WM, s.out.Last())
+			s.step(b, i, ts)
+		} else {
+			s.low, s.high = min(s.low, ts), max(s.high, ts)
+		}
 		b.Time = append(b.Time, ts)
 		b.High = append(b.High, s.high)
 		b.Split = append(b.Split, s.id)
@@ -302,6 +307,15 @@ func (s *split) assign(b *stream.Batch, now stream.Time, bad func(*result.Bad) e
 	}
 	if len(s.keep) < len(tokens) {
 		b.Keep(s.keep)
+	}
+	if user != nil {
+		if err := user.look(b); err != nil {
+			return s.userTimeError(err, b)
+		}
+		for i, ts := range b.Time {
+			b.WM = append(b.WM, s.out.Last())
+			s.step(b, i, ts)
+		}
 	}
 	if !s.judged && s.ended && len(s.rest) == 0 { // a short split: judge what there is
 		if err := s.plausible(now); err != nil {

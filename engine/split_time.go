@@ -145,14 +145,22 @@ func (s *split) stamp(b *stream.Batch, g *watermark.Ingestion, now stream.Time) 
 
 // probe lets the watermark step as processing time does: where the job says so, and with
 // ingestion time, where time goes on without records.
-func (s *split) probe(now stream.Time) {
-	g, clocked := s.gen.(watermark.Clocked)
-	if clocked {
+func (s *split) probe(now stream.Time) error {
+	clocked := true
+	switch g := s.gen.(type) {
+	case watermark.Clocked:
 		g.Clock(now)
+	case *userTime:
+		if err := g.tick(now); err != nil {
+			return s.userTimeError(err, nil)
+		}
+	default:
+		clocked = false
 	}
 	if clocked || s.source.Watermark.Emit.Period > 0 {
 		s.out.Emit(s.current())
 	}
+	return nil
 }
 
 // regressions counts the records whose time fell, where it should not.

@@ -11,6 +11,7 @@ import (
 	"tidemark/engine/exchange"
 	"tidemark/engine/source"
 	"tidemark/engine/stream"
+	"tidemark/engine/udf"
 	"tidemark/engine/watermark"
 )
 
@@ -30,11 +31,13 @@ type sourceTask struct {
 	pool   *exchange.Pool
 	bad    *badOutput
 
-	marker   *markerTest // nil: the source has no markers
-	aligned  *aligned    // nil: the source is in no alignment group
-	combined combined    // by arrival: over the splits
-	wasIdle  bool        // the status that was sent last
-	held     stream.Time // by its receivers, in all (S12)
+	marker   *markerTest   // nil: the source has no markers
+	user     udf.Generator // nil: watermarks come from no plug-in
+	userCols []int         // that it reads
+	aligned  *aligned      // nil: the source is in no alignment group
+	combined combined      // by arrival: over the splits
+	wasIdle  bool          // the status that was sent last
+	held     stream.Time   // by its receivers, in all (S12)
 }
 
 // quiet takes a span in which split s was not read because of us out of what counts as
@@ -48,6 +51,9 @@ func (t *sourceTask) quiet(s *split, span stream.Time) {
 // add gives the task a split to read.
 func (t *sourceTask) add(s *split) {
 	s.marker = t.marker
+	if t.user != nil {
+		s.gen = newUserTime(t.user, t.userCols)
+	}
 	t.splits = append(t.splits, s)
 	if t.aligned != nil {
 		t.aligned.add()
@@ -62,6 +68,9 @@ func (t *sourceTask) run(ctx context.Context) error {
 		}
 		for _, s := range t.splits {
 			_ = s.close() // only read from: nothing can be lost
+		}
+		if t.user != nil {
+			_ = t.user.Close() // nor here
 		}
 		t.mail.End()
 	}()
@@ -417,7 +426,9 @@ func (t *sourceTask) probe(ctx context.Context, now stream.Time) error {
 				t.combined.SetIdle(i, true)
 			}
 		default:
-			s.probe(now)
+			if err := s.probe(now); err != nil {
+				return err
+			}
 			t.advance(i, s, s.out.Last())
 		}
 	}

@@ -27,12 +27,15 @@ const (
 	Result
 	Process
 	Pair
+	Watermark
+	Tick
 	numFuncs
 )
 
 // String returns the export's name.
 func (f Func) String() string {
-	return [numFuncs]string{abi.ExportConfigure, abi.ExportCreate, abi.ExportAdd, abi.ExportMerge, abi.ExportResult, abi.ExportProcess, abi.ExportPair}[f]
+	return [numFuncs]string{abi.ExportConfigure, abi.ExportCreate, abi.ExportAdd, abi.ExportMerge, abi.ExportResult, abi.ExportProcess, abi.ExportPair,
+		abi.ExportWatermark, abi.ExportTick}[f]
 }
 
 // Instance is a running module with its own memory. One goroutine uses it at a time.
@@ -102,6 +105,9 @@ func (i *Instance) start() error {
 	}
 	return nil
 }
+
+// Has reports whether the module exports f, which it need not.
+func (i *Instance) Has(f Func) bool { return i.funcs[f] != nil }
 
 // Arena returns the guest's arena. Writes go straight to the guest; the slice is
 // stale after the next Call.

@@ -142,6 +142,7 @@ type moduleView struct {
 	Aggregate  *aggregateView `json:"aggregate,omitempty"`
 	Process    *processView   `json:"process,omitempty"`
 	Pair       *pairView      `json:"pair,omitempty"`
+	Watermark  *generatorView `json:"watermark,omitempty"`
 	Exports    []linkView     `json:"exports"`
 	Imports    []linkView     `json:"imports"`
 	Memory     []memoryView   `json:"memory"`
@@ -180,6 +181,12 @@ type pairView struct {
 	Right   []columnView `json:"right"`
 	Outputs []columnView `json:"outputs"`
 	Params  []columnView `json:"params"`
+}
+
+type generatorView struct {
+	Inputs []columnView `json:"inputs"`
+	Params []columnView `json:"params"`
+	Schema uint32       `json:"state_schema,omitempty"`
 }
 
 type sideView struct {
@@ -231,6 +238,9 @@ func viewModule(m *binary.Module) *moduleView {
 		v.Aggregate, v.Process = viewAggregate(manifest.Aggregate), viewProcess(manifest.Process)
 		if p := manifest.Pair; p != nil {
 			v.Pair = &pairView{viewColumns(p.Left), viewColumns(p.Right), viewColumns(p.Outputs), viewParams(p.Params)}
+		}
+		if g := manifest.Generator; g != nil {
+			v.Watermark = &generatorView{viewColumns(g.Inputs), viewParams(g.Params), g.Schema}
 		}
 	}
 	for _, e := range m.Exports {
@@ -378,6 +388,11 @@ func (v *moduleView) show(w io.Writer) {
 		list("right", p.Right)
 		list("outputs", p.Outputs)
 		list("params", p.Params)
+	}
+	if g := v.Watermark; g != nil {
+		line("watermarks", "%s", map[bool]string{true: fmt.Sprintf("with state of each split, schema %d", g.Schema), false: "without state"}[g.Schema > 0])
+		list("inputs", g.Inputs)
+		list("params", g.Params)
 	}
 	if a := v.Aggregate; a != nil {
 		list("inputs", a.Inputs)

@@ -100,6 +100,8 @@ func watermarkText(s *job.Source, complete bool) string {
 		return "at each record with " + w.Marker + idleText(s)
 	case w.Kind == job.DelayWatermark:
 		text = strings.Join(w.DelayField, ".") + " ms behind the record that says so"
+	case w.Kind == job.PluginWatermark:
+		text = "as plug-in " + w.Plugin + " says"
 	case w.Kind == job.IngestionWatermark:
 		text = "at the clock"
 	default:

@@ -64,6 +64,7 @@ func TestWatermarksAreDescribed(t *testing.T) {
 		{"ascending", file, job.Watermark{Kind: job.AscendingWatermark, Emit: job.Emit{Every: 100}}, "at the latest record, which others do not fall behind, after every 100 records"},
 		{"marker", log, job.Watermark{Kind: job.MarkerWatermark, Marker: "kind == 'wm'", MarkerForAll: true, Emit: each}, "at each record with kind == 'wm', for all splits; never idle"},
 		{"delay", file, job.Watermark{Kind: job.DelayWatermark, DelayField: []string{"meta", "lag"}, Emit: each}, "meta.lag ms behind the record that says so, after each record"},
+		{"a plug-in", log, job.Watermark{Kind: job.PluginWatermark, Plugin: "beats", Emit: often, IdleTimeout: 30 * time.Second}, "as plug-in beats says, every 200ms; idle after 30s"},
 		{"ingestion", file, job.Watermark{Kind: job.IngestionWatermark, Emit: each}, "at the clock, after each record"},
 		{"none", log, job.Watermark{Kind: job.NoWatermark}, "none: event time does not move"},
 		{"followed", log, job.Watermark{Kind: job.BoundedWatermark, Emit: often, IdleTimeout: 30 * time.Second, WhenAllIdle: job.AdvanceWhenAllIdle,

@@ -52,11 +52,7 @@ func (r *reader) aggregate(e entry, parent *object, from *shape) (a aggregateSpe
 	default:
 		if name, ok := read(r, pn, o.sub("plugin"), text); ok {
 			a.Plugin = name
-			info, known = r.pluginOf(pn, o.sub("plugin"))
-			if known && (info.Process != nil || info.Pair != nil) {
-				r.misplaced(pn, o.sub("plugin"), info)
-				known = false
-			}
+			info, known = r.pluginAs(AggregateKind, pn, o.sub("plugin"))
 		}
 	}
 	what := "function " + a.Function

@@ -30,11 +30,7 @@ func (r *reader) apply(s *stepSpec, o *object, left, right *shape) {
 	known := false
 	var n *node
 	if a.Plugin, n = scalar(c, "plugin", text); n != nil {
-		info, known = r.pluginOf(n, c.sub("plugin"))
-	}
-	if known && info.Pair == nil {
-		r.misplaced(n, c.sub("plugin"), info)
-		known = false
+		info, known = r.pluginAs(PairKind, n, c.sub("plugin"))
 	}
 	var inputs PairInfo
 	if known {
@@ -60,16 +56,4 @@ func (r *reader) applied(s *stepSpec, joined *shape) *shape {
 		out.fields = append(out.fields, s.Apply.Outputs...)
 	}
 	return out
-}
-
-// misplaced reports a plug-in that is of another kind, and says where it goes.
-func (r *reader) misplaced(n *node, path string, info FunctionInfo) {
-	what, where := "an aggregate", "in aggregates: {%[3]s: {plugin: %[3]s, …}}"
-	switch {
-	case info.Process != nil:
-		what, where = "a process function", "beside aggregates: process: {plugin: %[3]s, …}"
-	case info.Pair != nil:
-		what, where = "a pair function", "beside from: {join: …}: apply: {plugin: %[3]s, …}"
-	}
-	r.report(n.at, "%[1]s: plug-in %[3]s is %[2]s; it stands "+where, path, what, quote(n.shown))
 }

@@ -122,6 +122,7 @@ const (
 	AscendingWatermark  = "ascending" // times only rise; regressions are counted
 	MarkerWatermark     = "marker"    // some records say how far time is
 	DelayWatermark      = "delay"     // each record says how late its source may be
+	PluginWatermark     = "plugin"    // a plug-in says how far time is
 	IngestionWatermark  = "ingestion" // time is when a record is read
 	NoWatermark         = "none"      // no event time: processing-time and global windows only
 	HoldWhenAllIdle     = "hold"      // S16
@@ -133,9 +134,12 @@ const (
 type Watermark struct {
 	Kind           string
 	OutOfOrderness time.Duration
-	Marker         string        // marker: expression that holds for a marker
-	MarkerForAll   bool          // marker: a marker speaks for all splits of the source
-	DelayField     []string      // delay: path of an int64 field of the schema, in ms
+	Marker         string   // marker: expression that holds for a marker
+	MarkerForAll   bool     // marker: a marker speaks for all splits of the source
+	DelayField     []string // delay: path of an int64 field of the schema, in ms
+	Plugin         string   // plugin: its name; Columns and Args are bound to it
+	Columns        []Column
+	Args           []Arg
 	IdleTimeout    time.Duration // 0: never idle (bounded sources)
 	WhenAllIdle    string
 	Emit           Emit

@@ -49,7 +49,7 @@ func world() job.LoadOptions {
 			"jobs/data/a.jsonl": file, "jobs/data/b.jsonl": file, "jobs/data/c.csv": file,
 			"jobs/data/deep/d.jsonl": file,
 			"jobs/stats.wasm":        file, "jobs/scaled.wasm": file, "jobs/text.wasm": file,
-			"jobs/grades.wasm": file, "jobs/unpaid.wasm": file, "jobs/ratios.wasm": file, "jobs/alerts.wasm": file, "jobs/visits.wasm": file, "jobs/match.wasm": file, "jobs/sessions.wasm": file, "jobs/both.wasm": file,
+			"jobs/grades.wasm": file, "jobs/unpaid.wasm": file, "jobs/ratios.wasm": file, "jobs/alerts.wasm": file, "jobs/visits.wasm": file, "jobs/match.wasm": file, "jobs/sessions.wasm": file, "jobs/both.wasm": file, "jobs/beats.wasm": file,
 			"jobs/out/old.jsonl":            file,
 			"jobs/taken/orders.bad.jsonl/x": file,
 			"dev/null":                      {Mode: fs.ModeDevice},
@@ -137,11 +137,13 @@ func (functions) Plugin(p *job.Plugin) (job.FunctionInfo, error) {
 			Inputs:  []job.Input{{Name: "count", Kinds: []stream.Kind{stream.Int64}}, {Name: "who", Kinds: []stream.Kind{stream.String}}},
 			Params:  []job.Param{{Name: "limit", Kind: stream.Int64, Default: job.Arg{Kind: stream.Int64, Int: 3}}},
 			Outputs: []stream.Field{{Name: "level", Kind: stream.Int64}},
+			Kind:    job.ProcessKind,
 			Process: &job.ProcessInfo{KeyState: true, Side: []job.SideOutput{{Name: "quiet", Outputs: []stream.Field{{Name: "for", Kind: stream.Int64}}}}},
 		}, nil
 	case name == "sessions": // over the records
 		return job.FunctionInfo{
 			Outputs: []stream.Field{{Name: "length", Kind: stream.Float64}},
+			Kind:    job.ProcessKind,
 			Process: &job.ProcessInfo{Lists: [][]job.Input{{{Name: "value", Kinds: numbers}}}, WindowState: true},
 		}, nil
 	case name == "alerts": // those of docs/job.md
@@ -149,33 +151,45 @@ func (functions) Plugin(p *job.Plugin) (job.FunctionInfo, error) {
 			Inputs:  []job.Input{{Name: "count", Kinds: []stream.Kind{stream.Int64}}},
 			Params:  []job.Param{{Name: "limit", Kind: stream.Int64, Default: job.Arg{Kind: stream.Int64, Int: 10}}},
 			Outputs: []stream.Field{{Name: "windows", Kind: stream.Int64}},
+			Kind:    job.ProcessKind,
 			Process: &job.ProcessInfo{KeyState: true, Side: []job.SideOutput{{Name: "calm", Outputs: []stream.Field{{Name: "over", Kind: stream.Timestamp}}}}},
 		}, nil
 	case name == "ratios": // of the pairs of a join
 		return job.FunctionInfo{
 			Params:  []job.Param{{Name: "limit", Kind: stream.Int64, Default: job.Arg{Kind: stream.Int64, Int: 3}}},
 			Outputs: []stream.Field{{Name: "ratio", Kind: stream.Float64}},
+			Kind:    job.PairKind,
 			Pair:    &job.PairInfo{Left: []job.Input{{Name: "sold", Kinds: numbers}}, Right: []job.Input{{Name: "paid", Kinds: numbers}, {Name: "again", Kinds: numbers}}},
 		}, nil
 	case name == "unpaid":
 		return job.FunctionInfo{
 			Params:  []job.Param{{Name: "tolerance", Kind: stream.Float64, Default: job.Arg{Kind: stream.Float64}}},
 			Outputs: []stream.Field{{Name: "open", Kind: stream.Float64}},
+			Kind:    job.PairKind,
 			Pair:    &job.PairInfo{Left: []job.Input{{Name: "due", Kinds: numbers}}, Right: []job.Input{{Name: "paid", Kinds: numbers}}},
 		}, nil
 	case name == "visits":
 		return job.FunctionInfo{
 			Outputs: []stream.Field{{Name: "pages", Kind: stream.Int64}},
+			Kind:    job.ProcessKind,
 			Process: &job.ProcessInfo{Lists: [][]job.Input{{{Name: "page", Kinds: []stream.Kind{stream.String}}}}, KeyState: true},
 		}, nil
 	case name == "match":
 		return job.FunctionInfo{
 			Outputs: []stream.Field{{Name: "open", Kind: stream.Float64}},
+			Kind:    job.ProcessKind,
 			Process: &job.ProcessInfo{Lists: [][]job.Input{{{Name: "sum", Kinds: numbers}}, {{Name: "paid", Kinds: numbers}}}},
+		}, nil
+	case name == "beats": // a watermark generator
+		return job.FunctionInfo{
+			Kind:   job.GeneratorKind,
+			Inputs: []job.Input{{Name: "kind", Kinds: []stream.Kind{stream.String}}},
+			Params: []job.Param{{Name: "slack", Kind: stream.Int64, Default: job.Arg{Kind: stream.Int64, Int: 5}}},
 		}, nil
 	case name == "both": // over the sides of a coGroup
 		return job.FunctionInfo{
 			Outputs: []stream.Field{{Name: "ratio", Kind: stream.Float64}},
+			Kind:    job.ProcessKind,
 			Process: &job.ProcessInfo{Lists: [][]job.Input{{{Name: "sold", Kinds: numbers}}, {}}},
 		}, nil
 	case name == "text":
@@ -304,6 +318,9 @@ func describe(g *job.Graph) string {
 func describeWatermark(w *job.Watermark) string {
 	text := fmt.Sprintf("%s bound %s marker %q all %t delay %q idle %s/%s emit %+v",
 		w.Kind, w.OutOfOrderness, w.Marker, w.MarkerForAll, w.DelayField, w.IdleTimeout, w.WhenAllIdle, w.Emit)
+	if w.Plugin != "" {
+		text += fmt.Sprintf(" plugin %q columns %v args %v", w.Plugin, w.Columns, w.Args)
+	}
 	if w.Align != nil {
 		text += fmt.Sprintf(" align %+v", *w.Align)
 	}

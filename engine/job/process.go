@@ -51,11 +51,7 @@ func (r *reader) process(s *stepSpec, o *object, firing *shape, records ...*shap
 	p := &Process{}
 	var n *node
 	if p.Plugin, n = scalar(c, "plugin", text); n != nil {
-		info, known = r.pluginOf(n, c.sub("plugin"))
-	}
-	if known && info.Process == nil {
-		r.misplaced(n, c.sub("plugin"), info)
-		known = false
+		info, known = r.pluginAs(ProcessKind, n, c.sub("plugin"))
 	}
 	what := "plug-in " + p.Plugin
 	lists := 0

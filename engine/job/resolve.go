@@ -5,6 +5,7 @@ import "tidemark/engine/stream"
 // FunctionInfo is what a job needs to know of a function to be checked: what it reads,
 // gives and takes. It comes from the list of built-ins or from a plug-in's manifest.
 type FunctionInfo struct {
+	Kind   Kind
 	Inputs []Input
 	Params []Param
 	// Outputs, OrderInsensitive and Fixed are those of a plug-in; of a built-in they follow
@@ -13,10 +14,8 @@ type FunctionInfo struct {
 	OrderInsensitive bool // the order of records makes no difference to the result
 	Fixed            bool // an accumulator has a fixed size
 
-	// Process is set for a process function and Pair for a pair function; neither: an
-	// aggregate.
-	Process *ProcessInfo
-	Pair    *PairInfo
+	Process *ProcessInfo // of ProcessKind
+	Pair    *PairInfo    // of PairKind
 }
 
 // PairInfo is what a pair function reads of either record. It has no Inputs beside.

@@ -13,6 +13,7 @@ import (
 //	{ascending: true}
 //	{marker: 'kind == "wm"', for_all: true}
 //	{delay_field: lag_ms}
+//	{plugin: heartbeats, columns: {kind: type}, args: {…}}
 //	none
 //
 // and beside the kind: emit, idle_timeout, when_all_idle, align.
@@ -41,7 +42,7 @@ func (r *reader) watermark(s *sourceSpec, o *object) {
 	if c.n == nil {
 		return
 	}
-	kinds := []string{"out_of_orderness", "ascending", "marker", "delay_field"}
+	kinds := []string{"out_of_orderness", "ascending", "marker", "delay_field", "plugin"}
 	if !slices.ContainsFunc(kinds, func(key string) bool { return c.n.find(key) != nil }) {
 		c.need(kinds[0], "say how far behind the latest a record may be, such as 5s; 0s where time never goes back")
 	}
@@ -61,9 +62,29 @@ func (r *reader) watermark(s *sourceSpec, o *object) {
 		if name := r.number(c, kind, s.shape(), stream.Int64); name != "" {
 			w.DelayField, _ = s.fieldPath(name)
 		}
+	case "plugin":
+		w.Kind = PluginWatermark
+		var info FunctionInfo
+		known := false
+		var at *node
+		if w.Plugin, at = scalar(c, kind, text); at != nil {
+			info, known = r.pluginAs(GeneratorKind, at, c.sub(kind))
+		}
+		what := "plug-in " + w.Plugin
+		w.Columns, _ = r.columns(c, "columns", what, "name a field of the schema", info.Inputs, known, s.shape())
+		w.Args = r.args(c, what, info, known)
 	}
 	if w.Kind != MarkerWatermark {
 		c.without("for_all", "it is for markers")
+	}
+	for _, key := range []string{"columns", "args"} {
+		switch {
+		case w.Kind == PluginWatermark:
+		case c.n.find("plugin") != nil: // beside another kind, which was reported
+			c.get(key)
+		default:
+			c.without(key, "it is for plug-ins")
+		}
 	}
 	r.idleness(s, c)
 	if w.Kind == MarkerWatermark {
@@ -79,7 +100,7 @@ func (r *reader) watermark(s *sourceSpec, o *object) {
 // ingestion reads what is left to say where the clock gives the time.
 func (r *reader) ingestion(s *sourceSpec, o *object) {
 	const why = "with time: {ingestion: true} event time is the clock"
-	for _, key := range []string{"out_of_orderness", "ascending", "marker", "for_all", "delay_field", "idle_timeout", "when_all_idle", "align"} {
+	for _, key := range []string{"out_of_orderness", "ascending", "marker", "for_all", "delay_field", "plugin", "columns", "args", "idle_timeout", "when_all_idle", "align"} {
 		o.without(key, why)
 	}
 	r.emission(s, o)

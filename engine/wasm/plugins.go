@@ -129,7 +129,10 @@ func describe(m *abi.Manifest) job.FunctionInfo {
 		return job.FunctionInfo{Inputs: jobInputs(a.Inputs), Params: jobParams(a.Params), Outputs: fields(a.Outputs), OrderInsensitive: a.OrderInsensitive, Fixed: a.Width > 0}
 	}
 	if p := m.Pair; p != nil {
-		return job.FunctionInfo{Params: jobParams(p.Params), Outputs: fields(p.Outputs), Pair: &job.PairInfo{Left: jobInputs(p.Left), Right: jobInputs(p.Right)}}
+		return job.FunctionInfo{Kind: job.PairKind, Params: jobParams(p.Params), Outputs: fields(p.Outputs), Pair: &job.PairInfo{Left: jobInputs(p.Left), Right: jobInputs(p.Right)}}
+	}
+	if g := m.Generator; g != nil {
+		return job.FunctionInfo{Kind: job.GeneratorKind, Inputs: jobInputs(g.Inputs), Params: jobParams(g.Params)}
 	}
 	p := m.Process
 	d := &job.ProcessInfo{KeyState: p.KeyState, WindowState: p.WindowState}
@@ -139,7 +142,7 @@ func describe(m *abi.Manifest) job.FunctionInfo {
 	for _, s := range p.Side {
 		d.Side = append(d.Side, job.SideOutput{Name: s.Name, Outputs: fields(s.Outputs)})
 	}
-	return job.FunctionInfo{Inputs: jobInputs(p.Inputs), Params: jobParams(p.Params), Outputs: fields(p.Outputs), Process: d}
+	return job.FunctionInfo{Kind: job.ProcessKind, Inputs: jobInputs(p.Inputs), Params: jobParams(p.Params), Outputs: fields(p.Outputs), Process: d}
 }
 
 func jobInputs(columns []abi.Column) (out []job.Input) {
@@ -188,6 +191,16 @@ func (ps *Plugins) Pair(ctx context.Context, p *job.Plugin, f *job.Apply, left, 
 	if err := ps.start(ctx, p, &fn.worker, func(m *abi.Manifest) error { return fn.bind(m.Pair, f, left, right) }); err != nil {
 		return nil, err
 	}
+	return fn, nil
+}
+
+// Generator does the same for a watermark generator.
+func (ps *Plugins) Generator(ctx context.Context, p *job.Plugin, w *job.Watermark, kinds []stream.Kind) (udf.Generator, error) {
+	fn := &generator{}
+	if err := ps.start(ctx, p, &fn.worker, func(m *abi.Manifest) error { return fn.bind(m.Generator, w, kinds) }); err != nil {
+		return nil, err
+	}
+	fn.ticks = fn.inst.Has(guest.Tick)
 	return fn, nil
 }
 

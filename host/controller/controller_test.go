@@ -350,6 +350,10 @@ type stuck struct {
 const stuckDigest = "0000000000000000000000000000000000000000000000000000000000000000"
 
 // oneModule gives the same instance whatever is asked for.
+func (oneModule) Generator(context.Context, *job.Plugin, *job.Watermark, []stream.Kind) (udf.Generator, error) {
+	panic("BUG: it is an aggregate")
+}
+
 type oneModule struct{ instance udf.Aggregate }
 
 func (m oneModule) Describe(p *job.Plugin) (job.FunctionInfo, error) {

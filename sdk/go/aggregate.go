@@ -85,6 +85,8 @@ const (
 	opResult
 	opProcess
 	opPair
+	opWatermark
+	opTick
 )
 
 // call serves one call on the frame at an offset into the arena.

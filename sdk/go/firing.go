@@ -8,6 +8,15 @@ type Firing struct {
 	p *ProcessFunction
 }
 
+func (f *Firing) slot(what uint32) uint32 {
+	if what == windowState {
+		return f.window
+	}
+	return f.key
+}
+
+func (f *Firing) entries() *answer { return &f.answer }
+
 // Row names the values of the function's Inputs.
 func (f *Firing) Row() Row { return Row{f.i} }
 

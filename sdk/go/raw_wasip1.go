@@ -52,6 +52,12 @@ func tmProcess(at int32) int32 { return serve(opProcess, at) }
 //go:wasmexport tm_pair
 func tmPair(at int32) int32 { return serve(opPair, at) }
 
+//go:wasmexport tm_watermark
+func tmWatermark(at int32) int32 { return serve(opWatermark, at) }
+
+//go:wasmexport tm_watermark_tick
+func tmTick(at int32) int32 { return serve(opTick, at) }
+
 //go:wasmexport tm_manifest
 func tmManifest() int64 {
 	if registered == nil {

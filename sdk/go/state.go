@@ -8,8 +8,15 @@ import (
 // stateBytes is the longest state of a key or a window (abi/SPEC.md, section 2).
 const stateBytes = 1 << 20
 
-// State is what a process function keeps: what FixedState and BytesState declare.
+// State is what a function keeps: what FixedState and BytesState declare.
 type State interface{ state() *slots }
+
+// Stateful is what has states: a Firing, or a Timed.
+type Stateful interface {
+	// slot is the number, in the frame, of the state of a sort that an entry has.
+	slot(what uint32) uint32
+	entries() *answer
+}
 
 // slots are the states of one sort that the firings of a frame find and leave behind.
 type slots struct {
@@ -39,19 +46,11 @@ func (s *slots) open(f frame, at uint32, n int) bool {
 	return true
 }
 
-// slot is a firing's number of its state.
-func (s *slots) slot(f *Firing) uint32 {
-	switch s.what {
-	case keyState:
-		return f.key
-	case windowState:
-		return f.window
+func (s *slots) get(f Stateful) []byte {
+	if s.what == 0 {
+		panic("tidemark: the state belongs to no function; name it in its spec")
 	}
-	panic("tidemark: the state belongs to no process function; name it in its ProcessSpec")
-}
-
-func (s *slots) get(f *Firing) []byte {
-	if now := s.now[s.slot(f)]; !s.set {
+	if now := s.now[f.slot(s.what)]; !s.set {
 		return now
 	}
 	return s.next
@@ -69,20 +68,21 @@ func (s *slots) replace(n int) []byte {
 	return s.next
 }
 
-// leave puts what the firing has set into the output area, where later firings of the
-// frame find it.
-func (s *slots) leave(f *Firing) {
+// leave puts what has been set into the output area, where what comes later in the frame
+// finds it.
+func (s *slots) leave(of Stateful) {
 	if !s.set {
 		return
 	}
 	s.set = false
+	f := of.entries()
 	at, room := f.entry(s.what, len(s.next))
 	if !room {
 		return
 	}
 	body := f.f.out[at:f.f.outUsed:f.f.outUsed]
 	copy(body, s.next)
-	s.now[s.slot(f)] = body
+	s.now[of.slot(s.what)] = body
 	f.pad()
 }
 
@@ -106,7 +106,7 @@ func (s *Fixed[T]) state() *slots { return &s.slots }
 
 // Get returns the state; without one, and if the one that is there has another size, it is
 // the zero value and there is false.
-func (s *Fixed[T]) Get(f *Firing) (v T, there bool) {
+func (s *Fixed[T]) Get(f Stateful) (v T, there bool) {
 	b := s.get(f)
 	if uintptr(len(b)) != unsafe.Sizeof(v) {
 		return v, false
@@ -116,13 +116,13 @@ func (s *Fixed[T]) Get(f *Firing) (v T, there bool) {
 }
 
 // Set replaces the state.
-func (s *Fixed[T]) Set(_ *Firing, v T) {
+func (s *Fixed[T]) Set(_ Stateful, v T) {
 	n := int(unsafe.Sizeof(v))
 	copy(s.replace(n), unsafe.Slice((*byte)(unsafe.Pointer(&v)), n))
 }
 
 // Clear removes the state.
-func (s *Fixed[T]) Clear(*Firing) { s.replace(0) }
+func (s *Fixed[T]) Clear(Stateful) { s.replace(0) }
 
 // Bytes is a state that varies in size.
 type Bytes struct{ slots }
@@ -134,7 +134,7 @@ func (s *Bytes) state() *slots { return &s.slots }
 
 // Get returns the state, nothing if there is none. It is valid until the next Set and until
 // the function returns, and must not be changed.
-func (s *Bytes) Get(f *Firing) []byte { return s.get(f) }
+func (s *Bytes) Get(f Stateful) []byte { return s.get(f) }
 
 // Set replaces the state with a copy of b; one of no bytes is removed.
-func (s *Bytes) Set(_ *Firing, b []byte) { copy(s.replace(len(b)), b) }
+func (s *Bytes) Set(_ Stateful, b []byte) { copy(s.replace(len(b)), b) }
