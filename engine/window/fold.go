@@ -106,6 +106,9 @@ type named struct {
 }
 
 func (n named) say(err error) error {
+	if err == nil { // nearly always; what is below allocates
+		return nil
+	}
 	var f *udf.Failure
 	if errors.As(err, &f) && f.Aggregate == "" {
 		f.Aggregate = n.name

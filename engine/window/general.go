@@ -70,9 +70,15 @@ type General struct {
 	lazy bool
 	seq  uint64
 
+	// spare are panes that are gone. The queues may still name them: an entry whose timer
+	// is not set is passed over, and if it is set again it makes no difference which entry
+	// comes first.
+	spare []*pane
+
 	context  trigger.Context // scratch
 	windows  []stream.Window
 	accepted []*pane
+	at       int // the record's next window is before it in the list of its key's panes
 }
 
 // Errors of a step that cannot be run, of class fault.ErrUser.
@@ -185,15 +191,15 @@ func (o *General) expire(d trigger.Domain, t stream.Time) error {
 		return err
 	}
 	for {
-		x, ok := o.timers[d].take(d, t)
+		p, at, ok := o.timers[d].take(d, t)
 		if !ok {
 			return nil
 		}
 		if o.before = o.wm; d == trigger.EventTime {
-			o.wm = max(o.wm, x.t)
-			o.before = max(o.was, x.t-1)
+			o.wm = max(o.wm, at)
+			o.before = max(o.was, at-1)
 		}
-		if err := o.timer(x.pane, d, x.t); err != nil {
+		if err := o.timer(p, d, at); err != nil {
 			return err
 		}
 	}
@@ -271,11 +277,15 @@ func (o *General) forget(p *pane) {
 	if !p.gone && !p.empty() {
 		return
 	}
-	if k.panes[p.id] == p {
-		delete(k.panes, p.id)
+	k.panes.remove(p)
+	if len(o.spare) < maxSparePanes {
+		o.spare = append(o.spare, p)
 	}
 	o.forgetKey(k)
 }
+
+// maxSparePanes bounds the panes that are kept for new windows.
+const maxSparePanes = 1024
 
 // forgetKey drops a key of which nothing is left.
 func (o *General) forgetKey(k *keyState) {
@@ -306,7 +316,7 @@ func (o *General) record(b *stream.Batch, i int) error {
 	}
 	k := o.keys[string(key)]
 	if k == nil {
-		k = &keyState{key: append([]byte(nil), key...), hash: b.Hash[i], panes: map[stream.Window]*pane{}}
+		k = &keyState{key: append([]byte(nil), key...), hash: b.Hash[i]}
 		o.keys[string(k.key)] = k
 	}
 	if o.cfg.SetAside {
@@ -319,6 +329,7 @@ func (o *General) record(b *stream.Batch, i int) error {
 		}
 	}
 	o.accepted = o.accepted[:0]
+	o.at = len(k.panes)
 	refused := stream.Global
 	for _, w := range o.windows {
 		p, err := o.pane(k, w, b, i)
@@ -357,12 +368,15 @@ func (o *General) pane(k *keyState, w stream.Window, b *stream.Batch, i int) (*p
 	if o.late(w) {
 		return nil, nil
 	}
-	p := k.panes[w]
-	if p == nil {
-		p = o.newPane(k, w)
-		k.panes[w] = p
+	if at := o.at - 1; at >= 0 && k.panes[at].id == w { // as a rule
+		o.at = at
+		return k.panes[at], nil
 	}
-	return p, nil
+	at, ok := k.panes.before(o.at, w)
+	if o.at = at; !ok {
+		k.panes = slices.Insert(k.panes, at, o.newPane(k, w))
+	}
+	return k.panes[at], nil
 }
 
 func (o *General) late(w stream.Window) bool {
@@ -370,7 +384,20 @@ func (o *General) late(w stream.Window) bool {
 }
 
 func (o *General) newPane(k *keyState, w stream.Window) *pane {
-	return &pane{op: o, owner: k, window: w, id: w, slot: -1, state: make([]int64, o.cfg.Trigger.Words())}
+	p := &pane{}
+	if n := len(o.spare); n > 0 {
+		p, o.spare = o.spare[n-1], o.spare[:n-1]
+	}
+	*p = pane{op: o, owner: k, window: w, id: w, slot: -1}
+	if n := o.cfg.Trigger.Words(); n <= len(p.words) {
+		p.state = p.words[:n]
+	} else {
+		p.state = make([]int64, n)
+	}
+	for d := range p.timers {
+		p.timers[d] = p.times[d][:0]
+	}
+	return p
 }
 
 // take adds the record to its panes, and then lets the trigger see it, pane by pane.
@@ -438,7 +465,9 @@ func (o *General) firePane(p *pane) error {
 	ended := p.kind() != 0 && p.window.MaxTimestamp() <= o.clock()
 	firings := o.table.Fired[p.slot]
 	if !o.lists {
-		if err := o.fire([]cell{p.cell()}); err != nil {
+		cells := append(o.emitter.cells[:0], p.cell())
+		o.emitter.cells = cells
+		if err := o.fire(cells); err != nil {
 			return err
 		}
 	} else if err := o.fireRecords(p); err != nil {
@@ -449,11 +478,6 @@ func (o *General) firePane(p *pane) error {
 	}
 	p.ended = p.ended || ended
 	p.replaces = nil
-	for c, f := range p.owner.cohorts {
-		if c.first <= p.window.Start && p.window.Start <= c.last {
-			f.fired = true
-		}
-	}
 	return nil
 }
 
@@ -471,19 +495,7 @@ func (o *General) account(k *keyState) {
 		o.accepted[0].records++
 		return
 	}
-	if k.cohorts == nil {
-		k.cohorts = map[cohort]*fate{}
-	}
-	c := cohort{o.accepted[len(o.accepted)-1].window.Start, o.accepted[0].window.Start}
-	f := k.cohorts[c]
-	if f == nil {
-		f = &fate{}
-		k.cohorts[c] = f
-	}
-	f.records++
-	for _, p := range o.accepted {
-		f.fired = f.fired || p.slot >= 0 && o.table.Fired[p.slot] > 0
-	}
+	k.cohorts.add(o.accepted[len(o.accepted)-1].window.Start, o.accepted[0].window.Start)
 }
 
 func (o *General) overlapping() bool {
@@ -501,14 +513,10 @@ func (o *General) settle(p *pane) {
 			o.ledger.Unfired += n
 		}
 	}
-	class(p.records, p.slot >= 0 && o.table.Fired[p.slot] > 0)
+	fired := p.slot >= 0 && o.table.Fired[p.slot] > 0
+	class(p.records, fired)
 	p.records = 0
-	for c, f := range p.owner.cohorts {
-		if c.last == p.window.Start {
-			class(f.records, f.fired)
-			delete(p.owner.cohorts, c)
-		}
-	}
+	p.owner.cohorts.settle(p.window.Start, fired, class)
 }
 
 var _ Operator = (*General)(nil)

@@ -12,33 +12,30 @@ import (
 type keyState struct {
 	key   []byte
 	hash  uint64
-	panes map[stream.Window]*pane // by id
+	panes paneList
 	// sessions are the windows in flight of a merging assigner, by start; none touch.
 	sessions []*pane
 	// cohorts account for records that several windows hold (overlapping windows only).
-	cohorts map[cohort]*fate
-}
-
-// cohort is a set of windows that hold the same records: all those from one start to
-// another. Lateness takes away windows only from the front, so two starts name the set.
-type cohort struct{ first, last stream.Time }
-
-// fate is what became of a cohort's records.
-type fate struct {
-	records int64
-	fired   bool // one of the windows fired
+	cohorts cohorts
 }
 
 // pane is one window of one key: its contents, its trigger's state, its timers. A pane
 // whose state was cleaned up lives on while a timer of its trigger is still set, since
 // that timer will be shown to the trigger as Flink does.
 type pane struct {
+	// First what a record touches in each of its windows, in as few lines of the cache as
+	// that takes.
 	op     *General
-	owner  *keyState
-	window stream.Window
+	slot   int           // cell of the accumulators, -1: none
 	id     stream.Window // under which the key knows it: the window that it began as
+	window stream.Window
+	state  []int64 // of the trigger
+	timers [2][]stream.Time
+	// What state and timers are slices of, as long as they fit.
+	words [4]int64
+	times [2][2]stream.Time
 
-	slot     int // cell of the accumulators, -1: none
+	owner    *keyState
 	elements *elements
 	records  int64 // accepted so far: the ledger's, not touched by a purge
 
@@ -46,9 +43,7 @@ type pane struct {
 	purged   bool            // contents are what came since a purge
 	replaces []stream.Window // windows that were merged into this one and had fired (M4)
 
-	state  []int64 // of the trigger
-	timers [2][]stream.Time
-	gone   bool // merged into another
+	gone bool // merged into another
 }
 
 // empty reports whether nothing is left that could be asked for.

@@ -25,7 +25,7 @@ func (o *General) merge(k *keyState, w stream.Window, b *stream.Batch, i int) (*
 	}
 	if len(touched) == 0 {
 		p := o.newPane(k, w)
-		k.panes[w] = p
+		k.panes.put(p)
 		k.sessions = slices.Insert(k.sessions, lo, p)
 		return p, nil
 	}
@@ -65,9 +65,9 @@ func (o *General) merge(k *keyState, w stream.Window, b *stream.Batch, i int) (*
 		d, t := q.cleanup()
 		q.DeleteTimer(d, t)
 		q.drop()
-		delete(k.panes, q.id)
+		k.panes.remove(q)
 	}
-	k.panes[p.id] = p
+	k.panes.put(p)
 	k.sessions = slices.Replace(k.sessions, lo, hi, p)
 	return p, nil
 }

@@ -2,9 +2,7 @@ package window
 
 import (
 	"cmp"
-	"container/heap"
 	"errors"
-	"maps"
 	"slices"
 
 	"tidemark/engine/state"
@@ -146,24 +144,9 @@ func (o *General) sortedKeys() []*keyState {
 
 func (o *General) writeKey(w *state.Writer, k *keyState) {
 	w.Bytes(k.key)
-	w.Len(len(k.cohorts))
-	cohorts := slices.SortedFunc(maps.Keys(k.cohorts), func(a, b cohort) int {
-		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.last, b.last))
-	})
-	for _, c := range cohorts {
-		f := k.cohorts[c]
-		w.I64(int64(c.first))
-		w.I64(int64(c.last))
-		w.I64(f.records)
-		w.Bool(f.fired)
-	}
-	panes := make([]*pane, 0, len(k.panes))
-	for _, p := range k.panes {
-		panes = append(panes, p)
-	}
-	slices.SortFunc(panes, func(a, b *pane) int {
-		return cmp.Or(cmp.Compare(a.window.Start, b.window.Start), cmp.Compare(a.window.End, b.window.End))
-	})
+	k.cohorts.write(w)
+	panes := slices.Clone(k.panes)
+	slices.SortFunc(panes, func(a, b *pane) int { return compareWindows(a.window, b.window) })
 	w.Len(len(panes))
 	for _, p := range panes {
 		o.writePane(w, p, slices.Contains(k.sessions, p))
@@ -208,26 +191,17 @@ func (o *General) Restore(snapshot []byte) error {
 	for range r.Len() {
 		o.readKey(r)
 	}
-	for d := range o.timers {
-		heap.Init(&o.timers[d])
-	}
 	return r.Err()
 }
 
 func (o *General) readKey(r *state.Reader) {
-	k := &keyState{key: r.Bytes(), panes: map[stream.Window]*pane{}}
+	k := &keyState{key: r.Bytes()}
 	k.hash = stream.KeyHash(k.key)
 	o.keys[string(k.key)] = k
-	if n := r.Len(); n > 0 {
-		k.cohorts = map[cohort]*fate{}
-		for range n {
-			c := cohort{stream.Time(r.I64()), stream.Time(r.I64())}
-			k.cohorts[c] = &fate{records: r.I64(), fired: r.Bool()}
-		}
-	}
+	k.cohorts = readCohorts(r)
 	for range r.Len() {
 		p := o.newPane(k, readWindow(r))
-		k.panes[p.id] = p
+		k.panes.put(p)
 		if r.Bool() {
 			k.sessions = append(k.sessions, p) // panes are written by start
 		}

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"container/heap"
 	"slices"
 
@@ -8,52 +9,109 @@ import (
 	"tidemark/engine/trigger"
 )
 
-// timer is an entry of a queue: a time at which a pane wants to be called. Deleting a
-// timer only takes it off its pane's set; the entry is passed over when its turn comes.
+// timerQueue holds the timers of one domain, earliest first. Those of one time wait in
+// one bucket: windows of different keys end together, so there are far fewer times than
+// timers. They come in order of their windows' ends (E9), so that what windows of a key
+// share, the state of a process function, does not depend on how the queue came about.
+// Deleting a timer only takes it off its pane's set; the entry is passed over when its
+// turn comes.
+type timerQueue struct {
+	times   bucketHeap
+	at      map[stream.Time]*timerBucket
+	entries int // in all buckets, of set timers and of deleted ones
+	spare   []*timerBucket
+}
+
+// timerBucket lists panes that want to be called at a time; those before next have been.
+type timerBucket struct {
+	t      stream.Time
+	panes  []timer
+	next   int
+	sorted bool // the others are in order
+}
+
+// timer is a pane with its window when the timer was set. A session may have grown since,
+// but not past another one of its key.
 type timer struct {
-	t    stream.Time
-	pane *pane
-	// window is the pane's when the timer was set. A session may have grown since, but not
-	// past another one of its key.
+	*pane
 	window stream.Window
 }
 
-// timerQueue holds the timers of one domain, earliest first. Those of one time come in
-// order of their windows' ends (E9), so that what windows of a key share, the state of a
-// process function, does not depend on how the queue came about.
-type timerQueue []timer
+func (a timer) compare(b timer) int { return compareEnds(a.window, b.window) }
 
-func (q timerQueue) Len() int { return len(q) }
-func (q timerQueue) Less(i, j int) bool {
-	a, b := &q[i], &q[j]
-	if a.t != b.t {
-		return a.t < b.t
-	}
-	return a.window.End < b.window.End || a.window.End == b.window.End && a.window.Start < b.window.Start
+func compareEnds(a, b stream.Window) int {
+	return cmp.Or(cmp.Compare(a.End, b.End), cmp.Compare(a.Start, b.Start))
 }
-func (q timerQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *timerQueue) Push(x any)   { *q = append(*q, x.(timer)) }
-func (q *timerQueue) Pop() any {
-	old := *q
-	n := len(old) - 1
-	x := old[n]
-	old[n] = timer{}
-	*q = old[:n]
+
+type bucketHeap []*timerBucket
+
+func (h bucketHeap) Len() int           { return len(h) }
+func (h bucketHeap) Less(i, j int) bool { return h[i].t < h[j].t }
+func (h bucketHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *bucketHeap) Push(x any)        { *h = append(*h, x.(*timerBucket)) }
+func (h *bucketHeap) Pop() any {
+	n := len(*h) - 1
+	x := (*h)[n]
+	(*h)[n] = nil
+	*h = (*h)[:n]
 	return x
 }
 
+// maxSpare bounds the buckets that are kept for new times.
+const maxSpare = 64
+
+func (q *timerQueue) add(t stream.Time, p *pane) {
+	b := q.at[t]
+	if b == nil {
+		b = &timerBucket{}
+		if n := len(q.spare); n > 0 {
+			b, q.spare = q.spare[n-1], q.spare[:n-1]
+		}
+		b.t = t
+		if q.at == nil {
+			q.at = map[stream.Time]*timerBucket{}
+		}
+		q.at[t] = b
+		heap.Push(&q.times, b)
+	}
+	x := timer{p, p.window}
+	if n := len(b.panes); n == b.next {
+		b.sorted = true
+	} else if x.compare(b.panes[n-1]) < 0 {
+		b.sorted = false
+	}
+	b.panes = append(b.panes, x)
+	q.entries++
+}
+
 // due reports whether an entry at or before t is there; its timer may be deleted.
-func (q timerQueue) due(t stream.Time) bool { return len(q) > 0 && q[0].t <= t }
+func (q *timerQueue) due(t stream.Time) bool { return len(q.times) > 0 && q.times[0].t <= t }
 
 // take removes and returns the earliest timer at or before t that is still set.
-func (q *timerQueue) take(d trigger.Domain, t stream.Time) (timer, bool) {
+func (q *timerQueue) take(d trigger.Domain, t stream.Time) (p *pane, at stream.Time, ok bool) {
 	for q.due(t) {
-		x := heap.Pop(q).(timer)
-		if x.pane.unset(d, x.t) {
-			return x, true
+		b := q.times[0]
+		for b.next < len(b.panes) {
+			if !b.sorted {
+				slices.SortStableFunc(b.panes[b.next:], timer.compare)
+				b.sorted = true
+			}
+			p := b.panes[b.next].pane
+			b.panes[b.next] = timer{}
+			b.next++
+			q.entries--
+			if p.unset(d, b.t) {
+				return p, b.t, true
+			}
+		}
+		heap.Pop(&q.times)
+		delete(q.at, b.t)
+		if len(q.spare) < maxSpare {
+			b.panes, b.next = b.panes[:0], 0
+			q.spare = append(q.spare, b)
 		}
 	}
-	return timer{}, false
+	return nil, 0, false
 }
 
 // SetTimer and DeleteTimer are a pane's set of timers (trigger.Timers): registering
@@ -65,10 +123,10 @@ func (p *pane) SetTimer(d trigger.Domain, t stream.Time) {
 	p.timers[d] = append(p.timers[d], t)
 	p.op.live[d]++
 	q := &p.op.timers[d]
-	if len(*q) > 2*p.op.live[d]+minStale {
+	if q.entries > 2*p.op.live[d]+minStale {
 		q.sweep(d)
 	}
-	heap.Push(q, timer{t, p, p.window})
+	q.add(t, p)
 }
 
 // minStale is how many entries of deleted timers are not worth a sweep.
@@ -77,17 +135,17 @@ const minStale = 1024
 // sweep drops the entries of deleted timers, when they have become most of the queue: a
 // session that grows leaves one for each record.
 func (q *timerQueue) sweep(d trigger.Domain) {
-	seen := map[timer]bool{}
-	kept := (*q)[:0]
-	for _, x := range *q {
-		if !seen[x] && slices.Contains(x.pane.timers[d], x.t) {
-			seen[x] = true
-			kept = append(kept, x)
+	old := q.times
+	*q = timerQueue{}
+	for _, b := range old {
+		seen := map[*pane]bool{}
+		for _, x := range b.panes[b.next:] {
+			if !seen[x.pane] && slices.Contains(x.timers[d], b.t) {
+				seen[x.pane] = true
+				q.add(b.t, x.pane)
+			}
 		}
 	}
-	clear((*q)[len(kept):])
-	*q = kept
-	heap.Init(q)
 }
 
 func (p *pane) DeleteTimer(d trigger.Domain, t stream.Time) { p.unset(d, t) }

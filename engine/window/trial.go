@@ -17,7 +17,7 @@ func (o *General) trial(k *keyState, b *stream.Batch, i int) (*udf.Failure, stre
 		return nil, stream.Window{}, err
 	}
 	for _, w := range o.windows {
-		panes := []*pane{k.panes[w]}
+		panes := []*pane{k.panes.get(w)}
 		if o.cfg.Assigner.Merging() {
 			lo, hi, cover := o.touching(k, w)
 			w, panes = cover, k.sessions[lo:hi]

@@ -100,7 +100,7 @@ func TestTimersOfAGrowingSessionDoNotPileUp(t *testing.T) {
 		}
 		s.process(b)
 	}
-	if n := len(g.timers[trigger.EventTime]); n > 2*minStale+10 {
+	if n := g.timers[trigger.EventTime].entries; n > 2*minStale+10 {
 		t.Errorf("one session has %d timers queued", n)
 	}
 }
