@@ -30,7 +30,7 @@ func PlanOf(g *job.Graph, st *job.Step) window.Choice {
 	if err := (&Job{}).shape(spec, &s); err != nil {
 		panic("BUG: the job was checked: " + err.Error())
 	}
-	s.Join = st.Join != nil
+	s.Join, s.SetAside = st.Join != nil, st.OnError == job.DeadLetter
 	for i := range st.Aggregates {
 		a := &st.Aggregates[i]
 		if _, whole := agg.Whole(a.Function); whole && s.Assigner.Merging() {

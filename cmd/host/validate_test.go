@@ -54,6 +54,12 @@ func TestValidateSaysWhatOverlappingWindowsCost(t *testing.T) {
 		{"{sliding: {size: 60s, slide: 1s}}", "{n: {function: last, columns: {value: v}}}", "pane", "a record touches 60; the trigger is called 60 times for each record"},
 		{"{sliding: {size: 60s, slide: 7s}, time: processing}", "{n: {function: count}}", "pane", "a record touches 9;"},
 		{"{tumbling: 60s}", "{n: {function: count}}", "pane", "a record touches one"},
+		{"{sliding: {size: 60s, slide: 1s}}\n    trigger: {continuous: 10s}", "{n: {function: count}}", "slice", "a record touches one; the trigger is called 60 times for each record"},
+		{"{sliding: {size: 60s, slide: 1s}}\n    trigger: {count: 100}", "{n: {function: count}}", "slice", "a record touches one; the trigger is called 60 times for each record"},
+		{"{sliding: {size: 60s, slide: 1s}}\n    trigger: {count: 3}", "{n: {function: count}}", "pane", "a record touches 60; the trigger is called 60 times for each record"},
+		{"{sliding: {size: 60s, slide: 1s}}\n    trigger: {count: 3}\n    on_error: dead_letter", "{n: {function: count}}", "slice", "a record touches one"},
+		{"{sliding: {size: 60s, slide: 1s}}\n    trigger: {purging: {count: 100}}", "{n: {function: count}}", "pane", "a record touches 60"},
+		{"{sliding: {size: 60s, slide: 20s}}\n    trigger: {count: 100}", "{n: {function: count}}", "pane", "a record touches 3"},
 		{"{count: {size: 100, slide: 10}}", "{n: {function: count}}", "slice", "a record touches one; the trigger is called once for each record"},
 		{"{count: {size: 100, slide: 10}}", "{n: {function: count}, all: {function: list, columns: {value: v}}}", "elements", "each record in 1 window"},
 	}

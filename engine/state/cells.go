@@ -57,6 +57,9 @@ func NewCells(width, varying int) *Cells {
 	return &Cells{width: width, index: make([]uint64, 8), Parts: make([]Parts, varying)}
 }
 
+// Width returns the size of a cell's accumulator of fixed width in bytes.
+func (c *Cells) Width() int { return c.width }
+
 // Len returns the number of cells.
 func (c *Cells) Len() int { return len(c.keyEnd) }
 

@@ -45,6 +45,21 @@ type Context struct {
 // max is M(w).
 func (c *Context) max() stream.Time { return c.Window.MaxTimestamp() }
 
+// Records returns between how many records of a pane a trigger fires, if it counts them.
+func Records(t Trigger) (n int64, counts bool) {
+	switch t := t.(type) {
+	case count:
+		return t.n, true
+	case countOrTimeout:
+		return t.n, true
+	case timeout:
+		return Records(t.inner)
+	case purging:
+		return Records(t.Trigger)
+	}
+	return 0, false
+}
+
 // part returns the context of a trigger inside another one: its state begins at word
 // from.
 func (c *Context) part(from, words int) *Context {

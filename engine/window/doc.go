@@ -13,6 +13,8 @@
 //	parts.go     accumulators of varying size (K4)
 //	slices.go    sliding windows, from slices that they share (L1–L6)
 //	counts.go    sliding count windows, likewise (L9)
+//	general.go   everything, record by record
+//	shared.go    panes of the general operator that share slices (L5, L7)
 //
 // The package starts no goroutine, reads no clock and does no I/O; the keyed task
 // calls it, and hears of everything through Output.

@@ -63,6 +63,7 @@ type General struct {
 	timers [2]timerQueue
 	live   [2]int // timers that are set; the queues hold deleted ones too
 	table  *state.Cells
+	shared *shared // nil: each pane has accumulators of its own, in table
 	lists  bool
 	// lazy: sessions with the event-time trigger have one timer, at some time that is not
 	// behind the next thing to do; when it comes too early it moves on (M2). Nobody can
@@ -261,6 +262,9 @@ func (o *General) clean(p *pane) {
 		o.table.Free(p.slot)
 		p.slot = -1
 	}
+	if o.shared != nil && p.owner.slices != nil {
+		o.shared.drop(p.owner.slices, o.shared.number(p.window))
+	}
 	p.ended, p.purged, p.replaces = false, false, nil
 	if o.process != nil {
 		o.process.windows.drop(p.window, p.owner.key)
@@ -400,14 +404,34 @@ func (o *General) newPane(k *keyState, w stream.Window) *pane {
 	return p
 }
 
+// allocPane makes the cell of a pane: its accumulators, if it has any, and how many
+// records it has taken and how often it has fired.
+func (o *General) allocPane() int {
+	if o.shared != nil {
+		return o.table.Alloc(nil)
+	}
+	return o.table.Alloc(o.fresh)
+}
+
 // take adds the record to its panes, and then lets the trigger see it, pane by pane.
 func (o *General) take(b *stream.Batch, i int, k *keyState) error {
 	o.seq++
+	if o.shared != nil {
+		slot, err := o.shared.place(k, b.Time[i])
+		if err != nil {
+			return err
+		}
+		o.seg.add(uint32(i), cell{table: o.shared.cells, slot: int(slot), window: o.accepted[0].window, pane: o.accepted[0]})
+	}
 	for _, p := range o.accepted {
 		if p.slot < 0 {
-			p.slot = o.table.Alloc(o.fresh) // holds the number of firings in any case
+			p.slot = o.allocPane()
 		}
-		if !o.lists {
+		switch {
+		case o.shared != nil:
+			o.table.Touch(p.slot, 1)
+			continue
+		case !o.lists:
 			o.seg.add(uint32(i), p.cell())
 			continue
 		}
@@ -464,13 +488,18 @@ func (o *General) take(b *stream.Batch, i int, k *keyState) error {
 func (o *General) firePane(p *pane) error {
 	ended := p.kind() != 0 && p.window.MaxTimestamp() <= o.clock()
 	firings := o.table.Fired[p.slot]
-	if !o.lists {
+	var err error
+	switch {
+	case o.shared != nil:
+		err = o.fireShared(p)
+	case o.lists:
+		err = o.fireRecords(p)
+	default:
 		cells := append(o.emitter.cells[:0], p.cell())
 		o.emitter.cells = cells
-		if err := o.fire(cells); err != nil {
-			return err
-		}
-	} else if err := o.fireRecords(p); err != nil {
+		err = o.fire(cells)
+	}
+	if err != nil {
 		return err
 	}
 	if o.table.Fired[p.slot] == firings {

@@ -17,6 +17,7 @@ type keyState struct {
 	sessions []*pane
 	// cohorts account for records that several windows hold (overlapping windows only).
 	cohorts cohorts
+	slices  *sliceKey // where panes share them
 }
 
 // pane is one window of one key: its contents, its trigger's state, its timers. A pane

@@ -63,6 +63,8 @@ func (s *Spec) choose() Choice {
 		return Choice{Contents: Panes, Bulk: true, Reason: "windows that lie end to end do not overlap, so there is nothing to share between them; they fire together at their ends, and again for each late record that is allowed"}
 	case s.sliceable() && g.slide >= minSlicedSlide:
 		return Choice{Contents: SliceRun, Bulk: true, Reason: "windows overlap and the functions do not mind the order of records, so windows share slices"}
+	case s.shares() && g.slide >= minSlicedSlide && s.sharingPays():
+		return Choice{Contents: SliceRun, Reason: "windows overlap and the functions do not mind the order of records, so windows share slices; the trigger decides for each key and window"}
 	}
 	return Choice{Contents: Panes, Reason: "the trigger decides for each key and window"}
 }
@@ -139,7 +141,11 @@ func New(s Spec, out Output) (Operator, error) {
 // NewSliced makes an operator with slices wherever the rules allow them; ok is false
 // where they do not. Tests run slides on it for which the plan does without.
 func NewSliced(s Spec, out Output) (o Operator, ok bool, err error) {
-	if !s.sliceable() {
+	switch {
+	case s.shares():
+		o, err = newSharing(s, out)
+		return o, true, err
+	case !s.sliceable():
 		return nil, false, nil
 	}
 	g := s.Assigner.(*grid)

@@ -131,7 +131,7 @@ func (o *General) mergeContents(p *pane, olds []*pane) (*udf.Failure, error) {
 			continue
 		}
 		f, err := retry(func() (err error) {
-			accs[i], err = o.mergedAcc(fn, o.cells(filled))
+			accs[i], err = o.mergedAcc(fn, o.table, o.cells(filled))
 			return err
 		})
 		if err != nil {

@@ -158,8 +158,8 @@ func (o *Slices) record(b *stream.Batch, i int) error {
 	}
 	slice := o.grid.slice(ts)
 	first, last := o.grid.windows(slice)
-	if o.grid.bounded && (last < o.grid.min || last > o.grid.max) {
-		return fault.Userf("event time %d ms is too far from 1970 for a slide of %d ms", ts, o.cfg.Slide)
+	if err := o.grid.check(slice, ts); err != nil {
+		return err
 	}
 	if first > last || o.late(last) {
 		return o.refuse(b, i, first, last)
@@ -220,7 +220,7 @@ func (o *Slices) place(hash uint64, key []byte, slice int64) (id uint32, at int,
 	slot := o.panes.Slot(hash, key, o.fresh)
 	id = uint32(slot)
 	if slot == len(o.keys) {
-		o.keys = append(o.keys, sliceKey{from: noSlice, to: noSlice, staleFrom: noSlice, staleTo: noSlice})
+		o.keys = append(o.keys, *newSliceKey())
 	}
 	k := &o.keys[id]
 	at, ok := k.find(slice)

@@ -76,6 +76,14 @@ func (g *sliceGrid) slice(t stream.Time) int64 {
 	return g.per * k
 }
 
+// check refuses a time whose slice has windows without numbers.
+func (g *sliceGrid) check(slice int64, ts stream.Time) error {
+	if _, last := g.windows(slice); g.bounded && (last < g.min || last > g.max) {
+		return fault.Userf("event time %d ms is too far from 1970 for a slide of %d ms", ts, g.slide)
+	}
+	return nil
+}
+
 // windows returns the first and the last window that hold a slice; the first is behind
 // the last where none does.
 func (g *sliceGrid) windows(slice int64) (first, last int64) {

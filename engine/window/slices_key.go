@@ -30,6 +30,10 @@ type sliceKey struct {
 	active bool // listed in Slices.active
 }
 
+func newSliceKey() *sliceKey {
+	return &sliceKey{from: noSlice, to: noSlice, staleFrom: noSlice, staleTo: noSlice}
+}
+
 // sliceCell is one slice of one key.
 type sliceCell struct {
 	slice int64

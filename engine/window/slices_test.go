@@ -211,6 +211,18 @@ func (r *exactly) Rows(rows *result.Rows) error {
 	return nil
 }
 
+// timely also writes down the watermark before the rows.
+type timely struct{ exactly }
+
+func (r *timely) Rows(rows *result.Rows) error {
+	n := len(r.lines)
+	err := r.exactly.Rows(rows)
+	for i := range r.lines[n:] {
+		r.lines[n+i] += fmt.Sprintf(" behind %d", rows.Before)
+	}
+	return err
+}
+
 // take returns what was written down since the last time, in one order.
 func (r *exactly) take() []string {
 	lines := r.lines

@@ -41,7 +41,7 @@ func readWindow(r *state.Reader) stream.Window {
 
 // writeCell writes the accumulators of a slot.
 func (o *contents) writeCell(w *state.Writer, t *state.Cells, slot int) {
-	w.Bytes(t.Acc(slot, 0, o.width))
+	w.Bytes(t.Acc(slot, 0, t.Width()))
 	w.U64(t.Rows[slot])
 	w.U32(t.Fired[slot])
 	for v := range t.Parts {
@@ -57,7 +57,7 @@ var errWidth = fault.As(fault.ErrCorrupt, errors.New("snapshot has accumulators 
 
 func (o *contents) readCell(r *state.Reader, t *state.Cells, slot int) {
 	acc := r.Bytes()
-	if len(acc) != o.width {
+	if len(acc) != t.Width() {
 		r.Fail(errWidth)
 		return
 	}
@@ -145,6 +145,9 @@ func (o *General) sortedKeys() []*keyState {
 func (o *General) writeKey(w *state.Writer, k *keyState) {
 	w.Bytes(k.key)
 	k.cohorts.write(w)
+	if o.shared != nil {
+		o.shared.write(w, k.slices)
+	}
 	panes := slices.Clone(k.panes)
 	slices.SortFunc(panes, func(a, b *pane) int { return compareWindows(a.window, b.window) })
 	w.Len(len(panes))
@@ -199,6 +202,11 @@ func (o *General) readKey(r *state.Reader) {
 	k.hash = stream.KeyHash(k.key)
 	o.keys[string(k.key)] = k
 	k.cohorts = readCohorts(r)
+	if o.shared != nil {
+		if k.slices = o.shared.readKey(r); k.slices == nil {
+			return
+		}
+	}
 	for range r.Len() {
 		p := o.newPane(k, readWindow(r))
 		k.panes.put(p)
@@ -211,7 +219,7 @@ func (o *General) readKey(r *state.Reader) {
 
 func (o *General) readPane(r *state.Reader, p *pane) {
 	if r.Bool() {
-		p.slot = o.table.Alloc(o.fresh)
+		p.slot = o.allocPane()
 		o.readCell(r, o.table, p.slot)
 	}
 	if r.Bool() {

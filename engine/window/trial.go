@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"tidemark/engine/state"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
 )
@@ -25,12 +26,18 @@ func (o *General) trial(k *keyState, b *stream.Batch, i int) (*udf.Failure, stre
 		if o.late(w) {
 			continue
 		}
-		cells := o.cells(panes)
+		table, slots := o.table, o.cells(panes)
+		if o.shared != nil {
+			table, slots = o.shared.cells, o.shared.slots(k, b.Time[i])
+		}
 		for n := range o.fns {
-			f, err := retry(func() error { return o.try1(&o.fns[n], cells, b, i) })
+			f, err := retry(func() error { return o.try1(&o.fns[n], table, slots, b, i) })
 			if f != nil || err != nil {
 				return f, w, err
 			}
+		}
+		if o.shared != nil {
+			break // the slice of all its windows
 		}
 	}
 	return nil, stream.Window{}, nil
@@ -48,10 +55,10 @@ func (o *General) cells(panes []*pane) []int {
 }
 
 // try1 adds one record to a copy of the accumulators of some cells, merged.
-func (o *General) try1(fn *function, slots []int, b *stream.Batch, i int) error {
+func (o *General) try1(fn *function, table *state.Cells, slots []int, b *stream.Batch, i int) error {
 	fn.accs.Reset(fn.info.Width)
 	if fn.info.Width > 0 {
-		acc, err := o.mergedAcc(fn, slots)
+		acc, err := o.mergedAcc(fn, table, slots)
 		if err != nil {
 			return err
 		}
@@ -67,10 +74,10 @@ func (o *General) try1(fn *function, slots []int, b *stream.Batch, i int) error 
 
 // mergedAcc is the fixed accumulator of some cells, merged in their order into a copy;
 // a fresh one for none.
-func (o *General) mergedAcc(fn *function, slots []int) ([]byte, error) {
+func (o *General) mergedAcc(fn *function, table *state.Cells, slots []int) ([]byte, error) {
 	var acc []byte
 	for _, slot := range slots {
-		next := o.table.Acc(slot, fn.off, fn.info.Width)
+		next := table.Acc(slot, fn.off, fn.info.Width)
 		if acc == nil {
 			acc = slices.Clone(next)
 			continue

@@ -55,7 +55,7 @@ func (w *walk) window() {
 			win.OffsetMS = r.between(-size+1, size-1)
 		}
 	case "sliding":
-		win.SizeMS, win.SlideMS = size, slide
+		win.SizeMS, win.SlideMS = size+r.between(0, 4), slide
 		if r.chance(30) {
 			win.OffsetMS = r.between(-slide+1, slide-1)
 		}
@@ -138,7 +138,11 @@ func (w *walk) chooseTrigger() {
 			add(2, func() *spec.Trigger { return timeout(&spec.Trigger{Type: "count", N: r.between(2, 6)}) })
 		}
 	default:
-		add(12, byDefault)
+		if w.job.Window.Type == "sliding" { // panes that share slices
+			add(5, byDefault)
+		} else {
+			add(12, byDefault)
+		}
 		add(2, onEvent)
 		add(7, func() *spec.Trigger { return every("event") })
 		add(4, count)
@@ -226,6 +230,9 @@ func (w *walk) rest() {
 		functions := []string{"count", "sum", "sum", "min", "max", "avg", "list", "list", "sorted_list"}
 		if !(j.Window.Type == "session" || j.Window.Type == "dynamic_session") {
 			functions = append(functions, "context", "context")
+		}
+		if j.Window.Type == "sliding" && j.Trigger != nil && r.chance(50) {
+			functions = functions[:6] // those that may share
 		}
 		j.Function = pick(r, functions...)
 		j.LateOutput = r.chance(70)
