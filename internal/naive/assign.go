@@ -67,7 +67,8 @@ func (a assigner) assign(r *spec.Record, now int64) ([]spec.Span, string) {
 		return []spec.Span{{Start: start, End: satAdd(start, a.w.SizeMS)}}, ""
 	case "sliding": // S32
 		var spans []spec.Span
-		for start := t - floorMod(t-a.w.OffsetMS, a.w.SlideMS); start > t-a.w.SizeMS; start -= a.w.SlideMS {
+		first := satAdd(t, -a.w.SizeMS) // time begins somewhere
+		for start := satAdd(t, -floorMod(t-a.w.OffsetMS, a.w.SlideMS)); start > first; start = satAdd(start, -a.w.SlideMS) {
 			spans = append(spans, spec.Span{Start: start, End: satAdd(start, a.w.SizeMS)})
 		}
 		slices.SortFunc(spans, bySpan)

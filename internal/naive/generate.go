@@ -86,7 +86,7 @@ func (e *edges) add(times ...int64) { e.times = append(e.times, times...) }
 // is none yet.
 func (e *edges) near(start, spread int64) int64 {
 	if len(e.times) == 0 || e.r.chance(20) {
-		return start + e.r.between(0, spread)
+		return satAdd(start, e.r.between(0, spread))
 	}
 	recent := e.times[max(0, len(e.times)-recentEdges):]
 	return satAdd(pick(e.r, recent...), pick(e.r, int64(-1), 0, 0, 1))

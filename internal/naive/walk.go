@@ -154,9 +154,9 @@ func (w *walk) noteRecord(rec *spec.Record, ts int64) {
 		case t.Type == "continuous_processing_time":
 			w.clock.add(w.now - w.now%t.IntervalMS + t.IntervalMS)
 		case t.Type == "continuous_event_time":
-			w.event.add(ts - ts%t.IntervalMS + t.IntervalMS)
+			w.event.add(satAdd(ts-ts%t.IntervalMS, t.IntervalMS))
 		case t.Type == "count_or_timeout" && t.Domain == "event":
-			w.event.add(ts + t.AfterMS)
+			w.event.add(satAdd(ts, t.AfterMS))
 		case t.Type == "count_or_timeout":
 			w.clock.add(w.now + t.AfterMS)
 		}
