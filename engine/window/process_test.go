@@ -469,6 +469,9 @@ func TestProcessFunctionsAtRandom(t *testing.T) {
 		fn := visits{states: "key window", list: d.IntN(3) == 0, refuse: int64(3 + d.IntN(3))}
 		late, ttl := stream.Time(d.IntN(2)*12), stream.Time(d.IntN(3)*15)
 		size, slide := stream.Time(10*(1+d.IntN(2))), stream.Time(10)
+		// With a trigger of their own windows that overlap share slices where refused records
+		// are set aside.
+		trig := []trigger.Trigger{trigger.NewEventTime(), trigger.NewEventTime(), trigger.NewContinuous(trigger.EventTime, 4), trigger.NewCount(2)}[d.IntN(4)]
 		var want []string
 		for i, how := range []struct {
 			general bool
@@ -477,7 +480,7 @@ func TestProcessFunctionsAtRandom(t *testing.T) {
 		}{{true, 1, false}, {true, 1000, false}, {true, 3, true}, {false, 1000, false}, {false, 1, true}, {false, 5, true}} {
 			got := play(t, script, how.size, how.restore, func(out Output) (Operator, error) {
 				s := processSpec(t, &fn, sliding(t, size, slide), late)
-				s.Fine, s.Process.TTL = true, ttl
+				s.Fine, s.Process.TTL, s.Trigger, s.SetAside = true, ttl, trig, true
 				if how.general {
 					return NewGeneral(s.GeneralConfig, out)
 				}

@@ -64,7 +64,8 @@ func (t *GeneratorTwin) Tick(now Timestamp) (Timestamp, error) {
 	mu.Lock()
 	defer mu.Unlock()
 	said := NoTime
-	_, state, err := t.call(opTick, Records(), []Record{{Time: now}}, t.state, func(_ int, wm Timestamp) { said = wm })
+	clock := Record{Time: now}
+	_, state, err := t.call(opTick, Records(), []Record{clock}, t.state, func(_ int, wm Timestamp) { said = wm })
 	if err != nil {
 		return NoTime, err
 	}
