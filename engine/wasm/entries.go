@@ -10,7 +10,6 @@ import (
 	"tidemark/abi"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
-	"tidemark/internal/fault"
 )
 
 // What functions have in common that answer any number of rows, for firings or for pairs:
@@ -119,14 +118,17 @@ func (a *worker) wrong(err error, item int) error {
 	return at(a.lie("%v", err), math.MaxInt, func(uint32) int { return item })
 }
 
-// bounded refuses answers whose text a table cannot hold.
-func (a *worker) bounded(out []udf.Emitted) error {
-	for i := range out {
-		if uint64(len(out[i].Blob)) > math.MaxUint32 {
-			return fault.As(fault.ErrGuest, fmt.Errorf("plug-in %s: the text of the rows of one call exceeds 4 GiB", a.name))
-		}
+// maxAnswer bounds what a call answers over all of its frames: a frame has a few MiB, and
+// a call may have a thousand.
+const maxAnswer = 64 << 20
+
+// bounded ends a call of several items that has answered so many bytes, which is nobody's
+// fault: the caller tries with fewer of them.
+func (a *worker) bounded(answered, items int) error {
+	if answered <= maxAnswer || items == 1 {
+		return nil
 	}
-	return nil
+	return &udf.Failure{Op: -1, Module: a.name, Message: fmt.Sprintf("one call has answered more than %d MiB", maxAnswer>>20)}
 }
 
 // records are those of one list or side that go into a frame, with their times in front.

@@ -59,6 +59,7 @@ func (p *pair) Call(in *udf.Pairs, out *udf.Emitted) error {
 	rows := []udf.Emitted{*out}
 	defer func() { *out = rows[0] }()
 	most := math.MaxInt // pairs that a frame may carry
+	answered := 0
 	for base, n := 0, in.N(); base < n; {
 		arena := p.inst.Arena()
 		k := p.fill(in, base, min(n-base, most), len(arena))
@@ -81,7 +82,8 @@ func (p *pair) Call(in *udf.Pairs, out *udf.Emitted) error {
 		if i, err := e.take(base, took, answer, rows); err != nil {
 			return p.wrong(err, base+i)
 		}
-		if err := p.bounded(rows); err != nil {
+		answered += len(answer)
+		if err := p.bounded(answered, n); err != nil {
 			return err
 		}
 		switch {

@@ -62,6 +62,7 @@ func (p *process) Call(in *udf.Firings, out []udf.Emitted) error {
 		return err
 	}
 	most := math.MaxInt // firings that a frame may carry
+	answered := 0
 	for base, n := 0, len(in.Window); base < n; {
 		arena := p.inst.Arena()
 		k := p.fill(in, base, min(n-base, most), len(arena))
@@ -84,7 +85,8 @@ func (p *process) Call(in *udf.Firings, out []udf.Emitted) error {
 		if firing, err := p.take(in, base, took, answer, out); err != nil {
 			return p.wrong(err, base+firing)
 		}
-		if err := p.bounded(out); err != nil {
+		answered += len(answer)
+		if err := p.bounded(answered, n); err != nil {
 			return err
 		}
 		switch {

@@ -226,6 +226,23 @@ func TestGoProcessFailures(t *testing.T) {
 	}
 }
 
+// A call whose answer would be too much memory in one piece is to be cut by the caller.
+func TestGoProcessAnswersTooMuch(t *testing.T) {
+	fn := startProcess(t, build(t, "testdata/firings"))
+	var list []shown
+	for i := range 100 {
+		list = append(list, shown{i, "", []string{"large", "large"}}) // 1 MiB and a little
+	}
+	f := failure(t, fn.Call(firings(nil, list...), emitted(fn.Info())))
+	if f.Op != -1 || f.Trap || f.Message != "one call has answered more than 64 MiB" {
+		t.Errorf("got %+v", *f)
+	}
+	out := emitted(fn.Info())
+	if err := fn.Call(firings(nil, list[:50]...), out); err != nil || len(out[0].Of) != 50 {
+		t.Errorf("half of it: %d rows, %v", len(out[0].Of), err)
+	}
+}
+
 // entry writes an entry of an answer.
 func entry(firing, what uint32, body ...byte) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, firing)
