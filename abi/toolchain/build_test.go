@@ -31,7 +31,7 @@ func TestANewProjectTestsAndBuildsOffline(t *testing.T) {
 	var digests []string
 	for _, parent := range []string{t.TempDir(), filepath.Join(t.TempDir(), "elsewhere")} {
 		dir := filepath.Join(parent, "high-values")
-		if err := New(env.Real().FS, "go", dir); err != nil {
+		if err := New(env.Real().FS, "go", "aggregate", dir); err != nil {
 			t.Fatal(err)
 		}
 		built, err := Build(t.Context(), dir)
@@ -71,6 +71,33 @@ func TestANewProjectTestsAndBuildsOffline(t *testing.T) {
 	}
 	if digests[0] != digests[1] {
 		t.Errorf("the same sources gave %s and %s", digests[0], digests[1])
+	}
+}
+
+func TestNewProjectsOfTheOtherKindsTestAndBuildOffline(t *testing.T) {
+	offline(t)
+	for kind, is := range map[string]func(*abi.Manifest) bool{
+		"process": func(m *abi.Manifest) bool { return m.Process != nil && m.Process.KeyState },
+		"pair":    func(m *abi.Manifest) bool { return m.Pair != nil && len(m.Pair.Right) == 1 },
+	} {
+		dir := filepath.Join(t.TempDir(), "mine")
+		if err := New(env.Real().FS, "go", kind, dir); err != nil {
+			t.Fatal(err)
+		}
+		built, err := Build(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := built.Manifest; m.Name != "mine" || !is(m) {
+			t.Errorf("%s: manifest %+v", kind, m)
+		}
+		for _, args := range [][]string{{"test", "./..."}, {"vet", "."}} {
+			cmd := exec.Command("go", args...)
+			cmd.Dir = dir
+			if report, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s: go %s: %v\n%s", kind, args[0], err, report)
+			}
+		}
 	}
 }
 

@@ -33,12 +33,18 @@ func Languages() []string {
 	return names
 }
 
-// New writes a project for a plug-in into dir, whose last element is the plug-in's
-// name. The directory must be new or empty. Errors of the caller have class
+// Kinds are the kinds of plug-ins that New knows, the usual one first.
+var Kinds = [...]string{"aggregate", "process", "pair"}
+
+// New writes a project for a plug-in of a kind into dir, whose last element is the
+// plug-in's name. The directory must be new or empty. Errors of the caller have class
 // fault.ErrUser.
-func New(files env.FS, lang, dir string) error {
-	if !slices.Contains(Languages(), lang) {
+func New(files env.FS, lang, kind, dir string) error {
+	switch {
+	case !slices.Contains(Languages(), lang):
 		return fault.Userf("language %q: there is no SDK for it, there is one for %s", lang, strings.Join(Languages(), ", "))
+	case !slices.Contains(Kinds[:], kind):
+		return fault.Userf("kind %q: a plug-in is one of %s", kind, strings.Join(Kinds[:], ", "))
 	}
 	name := filepath.Base(filepath.Clean(dir))
 	if !validName.MatchString(name) {
@@ -50,7 +56,7 @@ func New(files env.FS, lang, dir string) error {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return fault.Userf("directory %s: %w", dir, err)
 	}
-	project, err := projectFiles(lang, name)
+	project, err := projectFiles(lang, kind, name)
 	if err != nil {
 		return err
 	}
@@ -72,12 +78,16 @@ type projectFile struct {
 	content []byte
 }
 
-// projectFiles gives the files of a new project: the template's, and the SDK in sdk/.
-func projectFiles(lang, name string) ([]projectFile, error) {
+// projectFiles gives the files of a new project: those of all templates of the language,
+// those of the kind, and the SDK in sdk/.
+func projectFiles(lang, kind, name string) ([]projectFile, error) {
 	var out []projectFile
 	fill := strings.NewReplacer("{{name}}", name)
 	templates := path.Join("template", lang)
 	err := fs.WalkDir(sdk.Files, templates, func(at string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && at != templates && path.Base(at) != kind {
+			return fs.SkipDir
+		}
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -85,7 +95,7 @@ func projectFiles(lang, name string) ([]projectFile, error) {
 		if err != nil {
 			return err
 		}
-		to := strings.TrimSuffix(strings.TrimPrefix(at, templates+"/"), ".tmpl")
+		to := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(at, templates+"/"), kind+"/"), ".tmpl")
 		switch to {
 		case "gitignore":
 			to = ".gitignore"

@@ -1,6 +1,7 @@
 package toolchain
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -13,8 +14,14 @@ import (
 )
 
 func TestNewWritesAWholeProject(t *testing.T) {
+	for _, kind := range Kinds {
+		t.Run(kind, func(t *testing.T) { writesAWholeProject(t, kind) })
+	}
+}
+
+func writesAWholeProject(t *testing.T, kind string) {
 	dir := filepath.Join(t.TempDir(), "deep", "high-values")
-	if err := New(env.Real().FS, "go", dir); err != nil {
+	if err := New(env.Real().FS, "go", kind, dir); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -49,25 +56,26 @@ func TestNewWritesAWholeProject(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	full := filepath.Join(t.TempDir(), "full")
-	if err := New(env.Real().FS, "go", full); err != nil {
+	if err := New(env.Real().FS, "go", "aggregate", full); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, row := range []struct{ name, lang, dir, want string }{
-		{"a directory with files", "go", full, "is not empty"},
-		{"a file of that name", "go", file, "file"},
-		{"a path under a file", "go", filepath.Join(file, "under"), "under"},
-		{"a language that has no SDK", "cobol", filepath.Join(t.TempDir(), "x"), `language "cobol": there is no SDK for it, there is one for go`},
-		{"a name with capitals", "go", filepath.Join(t.TempDir(), "Big"), `name "Big"`},
-		{"a name with a dot", "go", filepath.Join(t.TempDir(), "a.b"), `name "a.b"`},
-		{"no name", "go", "", `name "."`},
-		{"a directory above", "go", "..", `name ".."`},
+	for _, row := range []struct{ name, lang, dir, want, kind string }{
+		{"a directory with files", "go", full, "is not empty", ""},
+		{"a file of that name", "go", file, "file", ""},
+		{"a path under a file", "go", filepath.Join(file, "under"), "under", ""},
+		{"a language that has no SDK", "cobol", filepath.Join(t.TempDir(), "x"), `language "cobol": there is no SDK for it, there is one for go`, ""},
+		{"a name with capitals", "go", filepath.Join(t.TempDir(), "Big"), `name "Big"`, ""},
+		{"a name with a dot", "go", filepath.Join(t.TempDir(), "a.b"), `name "a.b"`, ""},
+		{"no name", "go", "", `name "."`, ""},
+		{"a directory above", "go", "..", `name ".."`, ""},
+		{"a kind that there is not", "go", filepath.Join(t.TempDir(), "k"), `kind "trigger": a plug-in is one of aggregate, process, pair`, "trigger"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			err := New(env.Real().FS, row.lang, row.dir)
+			err := New(env.Real().FS, row.lang, cmp.Or(row.kind, "aggregate"), row.dir)
 			if err == nil || !errors.Is(err, fault.ErrUser) || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v, want it to say %q", err, row.want)
 			}
@@ -80,7 +88,7 @@ func TestNewTakesAnEmptyDirectory(t *testing.T) {
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := New(env.Real().FS, "go", dir); err != nil {
+	if err := New(env.Real().FS, "go", "aggregate", dir); err != nil {
 		t.Error(err)
 	}
 }

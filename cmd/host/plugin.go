@@ -36,19 +36,19 @@ func newPluginCommand() *cobra.Command {
 }
 
 func newPluginNewCommand() *cobra.Command {
-	var lang string
+	var lang, kind string
 	languages := strings.Join(toolchain.Languages(), ", ")
 	cmd := &cobra.Command{
-		Use:   "new --lang LANGUAGE NAME",
+		Use:   "new --lang LANGUAGE [--kind KIND] NAME",
 		Short: "write a project for a new plug-in",
-		Long: "Write a project for a new plug-in into the directory NAME, which must be new or empty: an example aggregate, its\n" +
+		Long: "Write a project for a new plug-in into the directory NAME, which must be new or empty: an example of the kind, its\n" +
 			"tests, and the SDK, so that it builds without a network. NAME may be a path; its last part names the plug-in.",
 		Args: exactly(1, "the name of the plug-in"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if lang == "" {
 				return usagef("plugin new: say the language with --lang; there is an SDK for %s", languages)
 			}
-			if err := toolchain.New(env.Real().FS, lang, args[0]); err != nil {
+			if err := toolchain.New(env.Real().FS, lang, kind, args[0]); err != nil {
 				return fmt.Errorf("plugin new: %w", err)
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "made %s: go test and tidemark plugin build work there\n", args[0])
@@ -56,6 +56,7 @@ func newPluginNewCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&lang, "lang", "", "language: "+languages)
+	cmd.Flags().StringVar(&kind, "kind", toolchain.Kinds[0], "kind: "+strings.Join(toolchain.Kinds[:], ", "))
 	return cmd
 }
 
