@@ -123,6 +123,15 @@ var natives = map[string]*native{
 			return nil
 		},
 	},
+	// After an aggregate, with the key: what it sees, and how often it was called for the key.
+	"sized": {
+		info: udf.ProcessInfo{Inputs: []udf.Input{{Name: "k", Kind: stream.String}, {Name: "n", Kind: stream.Int64}}, Outputs: number("n", "key", "calls"), KeyState: true},
+		call: func(f *firing) error {
+			k := f.Inputs.Cols[0].Strs[f.i].Bytes(f.Inputs.Blob)
+			f.emit(0, f.Inputs.Cols[1].Ints[f.i], int64(k[len(k)-1]), f.count(&f.Keys, 1))
+			return nil
+		},
+	},
 	// Both sides of a coGroup: their sums and the number of records on the right.
 	"balance": {
 		info: udf.ProcessInfo{Lists: [][]udf.Input{{{Name: "v", Kind: stream.Int64}}, {}}, Outputs: number("left", "right")},
@@ -184,7 +193,7 @@ func (nativePlugins) Generator(context.Context, *job.Plugin, *job.Watermark, []s
 func processJob(steps, sinks string) string {
 	var b strings.Builder
 	b.WriteString("version: 1\njob: t\nplugins:\n")
-	for _, name := range []string{"running", "steps", "balance", "differ"} {
+	for _, name := range []string{"running", "steps", "sized", "balance", "differ"} {
 		if strings.Contains(steps, "plugin: "+name) {
 			fmt.Fprintf(&b, "  %[1]s: {file: job.yaml, ref: %[1]s@1}\n", name)
 		}
@@ -301,6 +310,33 @@ func TestBothSidesOfACoGroup(t *testing.T) {
 	}
 }
 
+// In sessions a list is kept as records, and its result stands behind those of the others
+// (S48): the function finds what it asks for by name all the same. An evictor leaves the
+// aggregate what it leaves.
+func TestAProcessFunctionFindsItsInputs(t *testing.T) {
+	in := record("b", 1000, 1) + record("b", 1100, 2) + record("c", 1200, 3) + record("b", 5000, 4)
+	for _, c := range []struct {
+		step string
+		want []string
+	}{
+		{`{from: a, key: [k], window: {session: 500ms}, aggregates: {l: {function: list, columns: {value: v}}, n: {function: count}}, process: {plugin: sized, columns: {k: k, n: n}}}`,
+			[]string{`{"n":1,"key":98,"calls":2}`, `{"n":1,"key":99,"calls":1}`, `{"n":2,"key":98,"calls":1}`}},
+		{`{from: a, key: [k], window: {tumbling: 2s}, evictor: {count: 1}, aggregates: {n: {function: sum, columns: {value: v}}}, process: {plugin: sized, columns: {k: k, n: n}}}`,
+			[]string{`{"n":2,"key":98,"calls":1}`, `{"n":3,"key":99,"calls":1}`, `{"n":4,"key":98,"calls":2}`}},
+	} {
+		got, _, err := runNatives(t, processJob("  s: "+c.step+"\n", "  out: {from: s, stdout: {}}\n"), map[string]string{"a-1.jsonl": in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, l := range got {
+			got[i] = l[strings.Index(l, `"value":`)+len(`"value":`) : len(l)-1]
+		}
+		if slices.Sort(got); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got\n%s", c.step, strings.Join(got, "\n"))
+		}
+	}
+}
+
 // Rows of process functions are a function of the data alone (T6): over tumbling,
 // sliding and merging windows, with early and late firings, and read by a further step.
 func TestProcessFunctionsDoNotDependOnBatchesOrTasks(t *testing.T) {
@@ -320,6 +356,8 @@ func TestProcessFunctionsDoNotDependOnBatchesOrTasks(t *testing.T) {
 		`{from: a, key: [k], window: {sliding: {size: 6s, slide: 2s}}, trigger: {continuous: 1s}, ` + counted,
 		`{from: a, key: [k], window: {count: {size: 4, slide: 2}}, ` + counted,
 		`{from: a, window: {tumbling: 5s}, ` + counted,
+		`{from: a, key: [k], window: {tumbling: 5s, allowed_lateness: 1s}, evictor: {count: 5}, ` + counted,
+		`{from: a, key: [k], window: {session: 300ms, allowed_lateness: 1s}, aggregates: {l: {function: list, columns: {value: v}}, n: {function: count}}, process: {plugin: sized, columns: {n: n, k: k}}}`,
 		`{from: a, key: [k], window: {session: 500ms, allowed_lateness: 1s}, process: {plugin: steps, records: {v: v}}}`,
 		`{from: a, key: [k], window: {tumbling: 5s, allowed_lateness: 1s}, evictor: {count: 5}, process: {plugin: steps, records: {v: v}}}`,
 		`{from: {join: {left: a, right: b, kind: cogroup}}, key: [k], window: {tumbling: 5s, allowed_lateness: 1s}, process: {plugin: balance, left: {v: v}}}`,
@@ -331,7 +369,7 @@ func TestProcessFunctionsDoNotDependOnBatchesOrTasks(t *testing.T) {
 			sinks += "  many: {from: s.many, stdout: {}}\n  even: {from: s.even, stdout: {}}\n"
 		case strings.Contains(step, "steps"):
 			first = "value"
-		default:
+		case strings.Contains(step, "balance"):
 			first = "left"
 		}
 		again := "  again: {from: s, window: {tumbling: 10s}, aggregates: {all: {function: list, columns: {value: " + first + "}}}}\n"
