@@ -13,6 +13,8 @@ const HasValidity = 1
 
 // Places of the fields of a header, in bytes from the start of the frame.
 const (
+	AtRows    = 4
+	AtGroups  = 8
 	AtOp      = 48
 	AtDone    = 52
 	AtOutUsed = 56

@@ -6,9 +6,9 @@
 // the caller's. It believes nothing that a guest says: addresses, sizes and counts
 // are checked before they are used. engine/wasm and the conformance suite call it.
 //
-// A guest that does not return blocks its goroutine for good, and with it Go's
-// collector, until modules are metered: checking a context during a call costs
-// several times the call.
+// Every module is metered before it is compiled (abi/meter): each call has so much
+// fuel and so much stack, and asks the host often enough for the end of a job's context
+// to end it.
 package guest
 
 import (
@@ -21,6 +21,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"tidemark/abi"
+	"tidemark/abi/meter"
 	"tidemark/internal/fault"
 )
 
@@ -65,8 +66,8 @@ func NewInProcess(ctx context.Context, cacheDir string) (*InProcess, error) {
 		WithMemoryLimitPages(abi.MaxMemoryPages).
 		WithCompilationCache(c.cache).
 		WithDebugInfoEnabled(false).
-		WithCloseOnContextDone(false)) // 1.6 µs a call, and it does not stop every guest
-	if err := hostModule(ctx, c.runtime); err != nil {
+		WithCloseOnContextDone(false)) // 1.6 µs a call, and it does not stop every guest: fuel does
+	if err := errors.Join(hostModule(ctx, c.runtime), yieldModule(ctx, c.runtime)); err != nil {
 		return nil, fmt.Errorf("BUG: host functions of guests: %w", err)
 	}
 	return c, nil
@@ -78,7 +79,11 @@ func (c *InProcess) Compile(ctx context.Context, file []byte) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	compiled, err := c.runtime.CompileModule(ctx, file)
+	metered, err := meter.Rewrite(file)
+	if err != nil {
+		return nil, fmt.Errorf("plug-in %s: %w", manifest.Name, err)
+	}
+	compiled, err := c.runtime.CompileModule(ctx, metered)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("compile plug-in %s: %w", manifest.Name, ctx.Err())

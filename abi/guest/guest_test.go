@@ -115,7 +115,7 @@ func TestTraps(t *testing.T) {
 		{"a Go panic gives its own words", -3, "panic: value is -3"},
 		{"a status that does not exist", -5, "protocol error: tm_aggregate_add answers status 9, which does not exist"},
 		{"a frame that the guest cannot read", -8, "protocol error: tm_aggregate_add cannot read the frame"},
-		{"endless recursion", -9, "stack overflow"},
+		{"endless recursion", -9, "stack overflow in forever, called by forever, called by forever, called by forever, called by forever"},
 		{"a read outside the memory", -11, "out of bounds memory access in tm_aggregate_add"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 
 	"tidemark/abi"
+	"tidemark/abi/meter"
 	"tidemark/internal/fault"
 )
 
@@ -57,6 +58,9 @@ type Instance struct {
 
 // Instantiate makes an instance and asks for its arena. The caller configures it.
 // A *Trap says that the guest broke down on the way.
+//
+// The end of ctx ends any call of the instance, also later, as soon as the guest asks
+// for more fuel. The error is then the cause, and no *Trap.
 func (m *Module) Instantiate(ctx context.Context) (*Instance, error) {
 	var own *memory
 	allocate := experimental.MemoryAllocatorFunc(func(_, max uint64) experimental.LinearMemory {
@@ -74,6 +78,7 @@ func (m *Module) Instantiate(ctx context.Context) (*Instance, error) {
 	}
 	i := &Instance{mod: mod, mem: mod.Memory(), state: newState()}
 	i.ctx = context.WithValue(context.Background(), stateKey{}, i.state)
+	i.state.tank = tank{ctx: ctx, fuel: global(mod, meter.Fuel), room: global(mod, meter.Room)}
 	for f := range numFuncs {
 		i.funcs[f] = mod.ExportedFunction(f.String())
 	}
@@ -84,17 +89,20 @@ func (m *Module) Instantiate(ctx context.Context) (*Instance, error) {
 	return i, nil
 }
 
+func global(mod api.Module, name string) api.MutableGlobal {
+	return mod.ExportedGlobal(name).(api.MutableGlobal) // the rewriter has made it
+}
+
 func (i *Instance) start() error {
 	if f := i.mod.ExportedFunction(abi.ExportInitialize); f != nil {
-		if _, err := f.Call(i.ctx); err != nil {
-			return i.trap(err)
+		if err := i.run(f, 0, 0); err != nil {
+			return err
 		}
 	}
-	out, err := i.mod.ExportedFunction(abi.ExportArena).Call(i.ctx)
-	if err != nil {
-		return i.trap(err)
+	if err := i.run(i.mod.ExportedFunction(abi.ExportArena), 0, 0); err != nil {
+		return err
 	}
-	i.addr, i.size = uint32(out[0]>>32), uint32(out[0])
+	i.addr, i.size = uint32(i.stack[0]>>32), uint32(i.stack[0])
 	switch {
 	case i.addr%8 != 0:
 		return i.Lie("the arena is at %d, not a multiple of 8", i.addr)
@@ -119,16 +127,16 @@ func (i *Instance) Arena() []byte {
 	return b
 }
 
-// Call calls f on the frame at the start of the arena. The error is a *Trap; without
-// it, status is OK, Refused or OutputFull. No allocation: called per batch.
+// Call calls f on the frame at the start of the arena. The error is a *Trap, or the
+// cause of the end of the instance's context; without it, status is OK, Refused or
+// OutputFull. No allocation: called per batch.
 func (i *Instance) Call(f Func) (abi.Status, error) {
 	if i.broken {
 		panic("BUG: a call on an instance that has trapped")
 	}
-	i.state.printed.reset()
 	i.stack[0] = uint64(i.addr)
-	if err := i.funcs[f].CallWithStack(i.ctx, i.stack[:]); err != nil {
-		return 0, i.trap(err)
+	if err := i.run(i.funcs[f], i.field(abi.AtRows), i.field(abi.AtGroups)); err != nil {
+		return 0, err
 	}
 	switch s := abi.Status(uint32(i.stack[0])); s {
 	case abi.OK, abi.Refused, abi.OutputFull:
@@ -139,6 +147,22 @@ func (i *Instance) Call(f Func) (abi.Status, error) {
 		return 0, i.Lie("%s answers status %d, which does not exist", f, uint32(s))
 	}
 }
+
+// run calls a function with what is in i.stack, and with fuel for so many records and
+// accumulators.
+func (i *Instance) run(f api.Function, rows, groups uint32) error {
+	i.state.printed.reset()
+	i.state.tank.fill(rows, groups)
+	err := f.CallWithStack(i.ctx, i.stack[:])
+	i.state.tank.settle()
+	if err != nil {
+		return i.trap(err)
+	}
+	return nil
+}
+
+// Fuel is what the instance's calls have used.
+func (i *Instance) Fuel() int64 { return i.state.tank.used }
 
 // Op, Done and OutUsed are the guest's fields of the frame, unchecked.
 func (i *Instance) Op() uint32 { return i.field(abi.AtOp) }
@@ -159,6 +183,9 @@ func (i *Instance) trap(err error) error {
 		panic(fmt.Sprintf("BUG: host function of a guest: %v\n%v", bug, err))
 	}
 	i.broken = true
+	if stop, ok := errors.AsType[*stopError](err); ok {
+		return stop.cause
+	}
 	t := newTrap(err, i.state.printed.text())
 	if i.size > 0 {
 		t.Op = i.Op()

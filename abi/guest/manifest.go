@@ -36,12 +36,10 @@ func (c *InProcess) AskManifest(ctx context.Context, file []byte) (manifest []by
 	if f == nil {
 		return nil, fault.Userf("does not export %s, so its manifest is not known", abi.ExportManifest)
 	}
-	i.state.printed.reset()
-	out, err := f.Call(i.ctx)
-	if err != nil {
-		return nil, i.trap(err)
+	if err := i.run(f, 0, 0); err != nil {
+		return nil, err
 	}
-	at, size := uint32(out[0]>>32), uint32(out[0])
+	at, size := uint32(i.stack[0]>>32), uint32(i.stack[0])
 	if size > abi.MaxManifestBytes {
 		return nil, i.Lie("the manifest has %d bytes, at most %d are allowed", size, abi.MaxManifestBytes)
 	}

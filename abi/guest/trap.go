@@ -8,6 +8,7 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 
 	"tidemark/abi"
+	"tidemark/abi/meter"
 	"tidemark/internal/fault"
 )
 
@@ -33,7 +34,7 @@ const maxFrames = 5
 // the guest's own words where it had any.
 func newTrap(err error, printed string) *Trap {
 	reason, stack, _ := strings.Cut(err.Error(), "\nwasm stack trace:\n")
-	reason = strings.TrimPrefix(reason, "wasm error: ")
+	reason = strings.TrimSuffix(strings.TrimPrefix(reason, "wasm error: "), " (recovered by wazero)")
 	exit, exited := errors.AsType[*sys.ExitError](err)
 	if exited {
 		reason = fmt.Sprintf("exit with status %d", exit.ExitCode())
@@ -63,7 +64,7 @@ func functions(stack string) []string {
 	var names []string
 	for line := range strings.Lines(stack) {
 		name, _, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "."), "(")
-		if ok && name != "" && len(names) < maxFrames {
+		if ok && name != "" && name != meter.Module+"."+meter.Yield && len(names) < maxFrames {
 			names = append(names, name)
 		}
 	}

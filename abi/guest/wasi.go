@@ -10,11 +10,13 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 
 	"tidemark/abi"
+	"tidemark/abi/meter"
 )
 
 // state is what the host functions keep for an instance (SPEC section 7).
 type state struct {
 	printed capture
+	tank    tank
 	clock   uint64 // nanoseconds
 	seed    uint64 // of splitmix64
 	call    call   // the one that is running: guests may print often, so it is kept here
@@ -33,6 +35,14 @@ type call struct {
 
 func (c *call) u32(param int) uint32 { return uint32(c.stack[param]) }
 
+// piece returns a piece of the guest's memory to read or write, which is paid for.
+func (c *call) piece(at, size uint32) (b []byte, ok bool) {
+	if b, ok = c.mem.Read(at, size); ok {
+		c.tank.pay(int64(size) / meter.BulkBytes)
+	}
+	return b, ok
+}
+
 // hostModule offers the functions of SPEC section 7 to the guests of a runtime.
 func hostModule(ctx context.Context, r wazero.Runtime) error {
 	b := r.NewHostModuleBuilder(abi.WASIModule)
@@ -41,6 +51,7 @@ func hostModule(ctx context.Context, r wazero.Runtime) error {
 		fn := api.GoModuleFunc(func(ctx context.Context, mod api.Module, stack []uint64) {
 			s := ctx.Value(stateKey{}).(*state)
 			s.call = call{s, mod.Memory(), stack}
+			s.tank.pay(meter.HostCall)
 			// A function without parameters has a stack as well, for its result.
 			stack[0] = uint64(answer(&s.call))
 		})
@@ -104,13 +115,13 @@ func fdWrite(c *call) abi.Errno {
 	if uint64(c.u32(2))*8 > math.MaxUint32 {
 		return abi.ErrnoInval
 	}
-	pieces, ok := c.mem.Read(c.u32(1), c.u32(2)*8)
+	pieces, ok := c.piece(c.u32(1), c.u32(2)*8)
 	if !ok {
 		return abi.ErrnoFault
 	}
 	var written uint64
 	for ; len(pieces) > 0; pieces = pieces[8:] {
-		p, ok := c.mem.Read(binary.LittleEndian.Uint32(pieces), binary.LittleEndian.Uint32(pieces[4:]))
+		p, ok := c.piece(binary.LittleEndian.Uint32(pieces), binary.LittleEndian.Uint32(pieces[4:]))
 		if !ok {
 			return abi.ErrnoFault
 		}
@@ -139,11 +150,11 @@ func pollOneoff(c *call) abi.Errno {
 	if n == 0 || n*subscriptionBytes > math.MaxUint32 {
 		return abi.ErrnoInval
 	}
-	in, ok := c.mem.Read(c.u32(0), uint32(n*subscriptionBytes))
+	in, ok := c.piece(c.u32(0), uint32(n*subscriptionBytes))
 	if !ok {
 		return abi.ErrnoFault
 	}
-	out, ok := c.mem.Read(c.u32(1), uint32(n*eventBytes))
+	out, ok := c.piece(c.u32(1), uint32(n*eventBytes))
 	if !ok {
 		return abi.ErrnoFault
 	}
@@ -171,7 +182,7 @@ func pollOneoff(c *call) abi.Errno {
 
 // randomGet is random_get(address, length).
 func randomGet(c *call) abi.Errno {
-	b, ok := c.mem.Read(c.u32(0), c.u32(1))
+	b, ok := c.piece(c.u32(0), c.u32(1))
 	if !ok {
 		return abi.ErrnoFault
 	}

@@ -65,7 +65,7 @@ func TestWASI(t *testing.T) {
 		{"nothing to wait for", "poll_oneoff", answer(0, "64 512 0 768 call poll_oneoff"), [4]uint32{28}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := callWASI(t, c.code, c.function); got != c.want {
+			if got, _ := callWASI(t, c.code, c.function); got != c.want {
 				t.Errorf("got %x, want %x", got, c.want)
 			}
 		})
@@ -81,12 +81,13 @@ func TestWASIPollMovesTheClock(t *testing.T) {
 		"1 i64.const 1 800 call clock_time_get drop " + acc + " 800 i32.load 0 i32.store 4 " +
 		acc + " 512 i32.load 0 i32.store 8 " + // userdata of the first event
 		acc + " 544 i32.load 8 i32.store 12 " // errno and type of the second
-	if got, want := callWASI(t, code, "poll_oneoff", "clock_time_get"), [4]uint32{0, 1_000_005_000, 42, 0x1_0008}; got != want {
+	got, _ := callWASI(t, code, "poll_oneoff", "clock_time_get")
+	if want := [4]uint32{0, 1_000_005_000, 42, 0x1_0008}; got != want {
 		t.Errorf("got %x, want %x", got, want)
 	}
 }
 
-func callWASI(t *testing.T, code string, functions ...string) (got [4]uint32) {
+func callWASI(t *testing.T, code string, functions ...string) (got [4]uint32, fuel int64) {
 	t.Helper()
 	var imports strings.Builder
 	for _, f := range abi.WASI() {
@@ -110,11 +111,12 @@ func callWASI(t *testing.T, code string, functions ...string) (got [4]uint32) {
 	}
 	defer i.Close()
 	acc, _ := put(i, 1)
+	before := i.Fuel()
 	if s, err := i.Call(guest.Create); s != abi.OK || err != nil {
 		t.Fatalf("create: %d, %v", s, err)
 	}
 	for k := range got {
 		got[k] = binary.LittleEndian.Uint32(i.Arena()[int(acc)+4*k:])
 	}
-	return got
+	return got, i.Fuel() - before
 }

@@ -19,7 +19,8 @@ import (
 type worker struct {
 	name    string // as the job calls the plug-in
 	module  *guest.Module
-	release func() // gives the module back
+	release func()          // gives the module back
+	ctx     context.Context // the job's; its end ends a call
 	inst    *guest.Instance
 	used    bool // inst has worked since it was configured
 	params  params
@@ -60,8 +61,8 @@ func (a *worker) drop() {
 }
 
 // start makes an instance and configures it.
-func (a *worker) start(ctx context.Context) error {
-	inst, err := a.module.Instantiate(ctx)
+func (a *worker) start() error {
+	inst, err := a.module.Instantiate(a.ctx)
 	if err != nil {
 		return fmt.Errorf("start plug-in %s: %w", a.name, err)
 	}
@@ -84,7 +85,11 @@ func (a *worker) start(ctx context.Context) error {
 		return nil
 	}
 	a.drop()
-	if fail, ok := errors.AsType[*udf.Failure](err); ok && !fail.Trap {
+	fail, ok := errors.AsType[*udf.Failure](err)
+	switch {
+	case !ok: // the job ends
+		return err
+	case !fail.Trap:
 		return fault.Userf("plug-in %s refuses its arguments: %s", a.name, fail.Message)
 	}
 	// Not a *udf.Failure: no record is to blame, and the next instance ends alike.
@@ -93,13 +98,9 @@ func (a *worker) start(ctx context.Context) error {
 
 // arena returns the arena of a running instance. An instance that cannot be replaced
 // after a trap ends the job, unlike the trap.
-//
-// No caller's context is needed: the module is compiled, no start section runs while
-// it is instantiated, and what the guest's own functions do from there no context
-// ends, here as in every other call (see package guest).
 func (a *worker) arena() ([]byte, error) {
 	if a.inst == nil {
-		if err := a.start(context.Background()); err != nil {
+		if err := a.start(); err != nil {
 			return nil, err
 		}
 	}
@@ -130,7 +131,7 @@ func (a *worker) call(fn guest.Func, f *frame) (full bool, err error) {
 func (a *worker) trapped(err error) error {
 	a.drop()
 	trap, ok := errors.AsType[*guest.Trap](err)
-	if !ok {
+	if !ok { // the job ends
 		return err
 	}
 	return &udf.Failure{Op: opOf(trap.Op), Trap: true, Module: a.name, Message: trap.Message}

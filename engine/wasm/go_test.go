@@ -152,7 +152,7 @@ func BenchmarkStartGo(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		a.drop()
-		if err := a.start(b.Context()); err != nil {
+		if err := a.start(); err != nil {
 			b.Fatal(err)
 		}
 	}

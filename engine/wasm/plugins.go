@@ -165,7 +165,8 @@ func jobParams(params []abi.Param) (out []job.Param) {
 
 // Aggregate makes an instance of p for one subtask: it compiles the module unless
 // that was done, starts the guest and configures it with a's arguments. kinds are the
-// kinds of the columns that are bound to the inputs.
+// kinds of the columns that are bound to the inputs. The end of ctx also ends the calls
+// of the instance.
 func (ps *Plugins) Aggregate(ctx context.Context, p *job.Plugin, a *job.Aggregate, kinds []stream.Kind) (udf.Aggregate, error) {
 	agg := &aggregate{}
 	if err := ps.start(ctx, p, &agg.worker, func(m *abi.Manifest) error { return agg.bind(m.Aggregate, a, kinds) }); err != nil {
@@ -215,8 +216,8 @@ func (ps *Plugins) start(ctx context.Context, p *job.Plugin, w *worker, bind fun
 		ps.release(s)
 		return fmt.Errorf("plug-in %s: %w", p.Name, err)
 	}
-	w.release = sync.OnceFunc(func() { ps.release(s) })
-	if err := w.start(ctx); err != nil {
+	w.ctx, w.release = ctx, sync.OnceFunc(func() { ps.release(s) })
+	if err := w.start(); err != nil {
 		w.release()
 		return err
 	}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -12,10 +13,12 @@ import (
 
 	"tidemark/abi"
 	"tidemark/abi/binary"
+	"tidemark/abi/guest"
 	"tidemark/host/catalog"
 	"tidemark/host/tenant"
 	"tidemark/internal/env"
 	"tidemark/internal/fault"
+	"tidemark/internal/wasmtest"
 )
 
 // open makes a registry for the tenants a and b.
@@ -31,11 +34,28 @@ func open(t *testing.T, dir string) *Registry {
 			t.Fatal(err)
 		}
 	}
-	r, err := Open(dir, cat, env.Real(), tenant.DefaultQuota(), func(context.Context, []byte) error { return nil })
+	r, err := Open(dir, cat, env.Real(), tenant.DefaultQuota(), compiles(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// compiles tries modules as a host does, but for the process of its own.
+func compiles(t *testing.T) func(context.Context, []byte) error {
+	t.Helper()
+	c, err := guest.NewInProcess(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close(context.Background()) })
+	return func(ctx context.Context, module []byte) error {
+		m, err := c.Compile(ctx, module)
+		if err != nil {
+			return err
+		}
+		return m.Close(ctx)
+	}
 }
 
 // module is the smallest module that passes the check: it exports a memory and
@@ -77,15 +97,15 @@ func module(name, version string) []byte {
 
 func TestPutAndResolve(t *testing.T) {
 	r, ctx := open(t, t.TempDir()), t.Context()
-	bytes := module("stats", "1.0")
-	p, created, err := r.Put(ctx, "a", bytes)
+	file := module("stats", "1.0")
+	p, created, err := r.Put(ctx, "a", file)
 	if err != nil || !created {
 		t.Fatal(created, err)
 	}
-	if stored, err := os.ReadFile(r.Path(p.Digest)); err != nil || string(stored) != string(bytes) {
+	if stored, err := os.ReadFile(r.Path(p.Digest)); err != nil || string(stored) != string(file) {
 		t.Errorf("stored %d bytes, %v", len(stored), err)
 	}
-	if again, created, err := r.Put(ctx, "a", bytes); err != nil || created || again.Digest != p.Digest {
+	if again, created, err := r.Put(ctx, "a", file); err != nil || created || again.Digest != p.Digest {
 		t.Errorf("the same again: created %v, %v", created, err)
 	}
 	for _, ref := range []string{"stats@1.0", "sha256:" + p.Digest, "sha256:" + strings.ToUpper(p.Digest)} {
@@ -128,6 +148,7 @@ func TestRefusals(t *testing.T) {
 		{"Wasm without our marker: all that is wrong", []byte("\x00asm\x01\x00\x00\x00"), []string{"plugin build", "memories", "export"}},
 		{"no version", module("stats", ""), []string{"name@version"}},
 		{"a version that no reference can hold", module("stats", "1 2"), []string{"name@version"}},
+		{"code that sets a global which does not exist", bytes.Replace(wasmtest.Guest(t, "sum"), []byte{0x24, 0}, []byte{0x24, 1}, 1), []string{"function 3: byte ", "global 1, and there are 1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, err := r.Put(t.Context(), "a", c.module)

@@ -92,7 +92,7 @@ var table = []struct{ pkg, may string }{
 	{"host/client", "host/api"},
 	{"host", "engine abi abi/guest host/... internal/env"},
 
-	{"cmd/host", "engine/... host/... abi abi/binary abi/conformance abi/toolchain internal/env sdk spec"},
+	{"cmd/host", "engine/... host/... abi abi/binary abi/meter abi/conformance abi/toolchain internal/env sdk spec"},
 
 	// Plug-ins stand on the SDK alone, and the SDK on nothing: it is copied into
 	// projects outside this repository.
