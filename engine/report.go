@@ -16,7 +16,7 @@ type Report struct {
 	Steps   []StepReport   `json:"steps"`
 	Sinks   []SinkReport   `json:"sinks"`
 	// Busy names the operators that did not answer in time: a task of theirs is inside
-	// a batch, perhaps in a plug-in that does not return. Their numbers are left out.
+	// a batch, perhaps in a plug-in that takes long. Their numbers are left out.
 	Busy []string `json:"busy,omitempty"`
 	// Apart says, in words, which inputs of a step have times that cannot meet.
 	Apart []string `json:"apart,omitempty"`

@@ -150,7 +150,7 @@ func stop(o Options, server *http.Server, ctl *controller.Controller, modules *c
 	o.Log.Info("stopping")
 	jerr := ctl.Close(ctx)
 	if jerr != nil {
-		jerr = fault.As(fault.ErrExternal, fmt.Errorf("within %v: %w; a plug-in call that does not return does this. The next start marks them interrupted", o.Config.ShutdownTimeout, jerr))
+		jerr = fault.As(fault.ErrExternal, fmt.Errorf("within %v: %w; a module that takes long to compile does this. The next start marks them interrupted", o.Config.ShutdownTimeout, jerr))
 	} else {
 		jerr = modules.Close(ctx)
 	}

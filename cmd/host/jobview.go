@@ -42,7 +42,7 @@ func jobTable(out io.Writer, j api.Job) {
 	t.add("job", j.Name)
 	switch {
 	case j.Silent:
-		t.add("state", j.State+" (it does not answer: a plug-in call does not return; the numbers are old)")
+		t.add("state", j.State+" (it does not answer: a plug-in takes long for a batch; the numbers are old)")
 	case controller.State(j.State) == controller.Stopping:
 		t.add("state", j.State+" (a task has not come back yet)")
 	default:

@@ -13,6 +13,7 @@ import (
 
 	"tidemark/abi"
 	"tidemark/abi/binary"
+	"tidemark/abi/meter"
 	"tidemark/abi/toolchain"
 	"tidemark/internal/env"
 	"tidemark/internal/fault"
@@ -119,6 +120,11 @@ func newPluginInspectCommand() *cobra.Command {
 				return moduleError{args[0], err}
 			}
 			v := viewModule(m)
+			if v.Plugin {
+				if err := checkMetering(f); err != nil {
+					v.Plugin, v.Problems = false, []string{err.Error()}
+				}
+			}
 			if *output == asJSON {
 				return output.emit(cmd.OutOrStdout(), v)
 			}
@@ -128,6 +134,18 @@ func newPluginInspectCommand() *cobra.Command {
 	}
 	output = outputFlag(cmd, asTable, asJSON)
 	return cmd
+}
+
+// checkMetering tells whether a module that could be a plug-in can be metered.
+func checkMetering(f io.ReadSeeker) error {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	file, err := io.ReadAll(f) // of a plug-in's size at most
+	if err == nil {
+		_, err = meter.Rewrite(file)
+	}
+	return err
 }
 
 // moduleView is what inspect tells.

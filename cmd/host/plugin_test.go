@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tidemark/abi/binary"
+	"tidemark/internal/wasmtest"
 )
 
 // pluginCommand runs a command of `tidemark plugin`.
@@ -157,6 +158,18 @@ func TestInspectShowsAPairFunction(t *testing.T) {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("it does not say %q:\n%s", want, stdout)
 		}
+	}
+}
+
+func TestInspectShowsWhatCannotBeMetered(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "sum.wasm")
+	module := bytes.Replace(wasmtest.Guest(t, "sum"), []byte{0x24, 0}, []byte{0x24, 1}, 1) // global.set of what does not exist
+	if err := os.WriteFile(file, module, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, _ := pluginCommand("inspect", file)
+	if code != exitFine || strings.Contains(stdout, "plug-in      yes") || !strings.Contains(stdout, "global 1, and there are 1") {
+		t.Errorf("exit %d:\n%s", code, stdout)
 	}
 }
 

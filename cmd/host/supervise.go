@@ -12,10 +12,10 @@ import (
 	"tidemark/internal/fault"
 )
 
-// A job with plug-ins runs in a process of its own. A plug-in that does not return
-// cannot be taken from its processor, so the next garbage collection waits for it
-// with everything else stopped, the handling of signals included: a process cannot
-// end itself then. The one that was started by the user only waits, and can.
+// A job with plug-ins runs in a process of its own. A call of a plug-in ends with its
+// job, but a compilation only between two functions, and one crafted function can take
+// minutes and all the memory there is. The process that was started by the user only
+// waits, and ends the other one whatever it does.
 //
 // The two share standard input and output. The supervisor holds the writing end of a
 // pipe and closes it to say stop; its death closes it, too.

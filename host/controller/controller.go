@@ -73,7 +73,7 @@ const (
 	// are a flood.
 	maxWarnings = 50
 	// statusTimeout is how long a job may take to tell how far it is. Tasks answer
-	// between batches; one whose plug-in does not return never does.
+	// between batches, and a plug-in may take seconds for one.
 	statusTimeout = 2 * time.Second
 )
 
@@ -390,7 +390,7 @@ type View struct {
 	Warnings []string
 	Outputs  []Output
 	// Silent: the job is running and did not tell how far it is in time, so Report is
-	// the last that is known. A plug-in call that does not return does this.
+	// the last that is known. A plug-in that takes seconds for a batch does this.
 	Silent bool
 }
 

@@ -12,8 +12,8 @@ const (
 	Starting State = "starting"
 	// Running: the engine's tasks run.
 	Running State = "running"
-	// Stopping: a stop has been asked for and some task has not ended yet. A plug-in
-	// that does not return holds a job here.
+	// Stopping: a stop has been asked for and some task has not ended yet. A module
+	// that is being compiled holds a job here.
 	Stopping State = "stopping"
 	// Finished: the input ended, and every row has been published.
 	Finished State = "finished"

@@ -54,7 +54,7 @@ func (s series) gauge(out chan<- prometheus.Metric, v float64, labels ...string)
 // passed = the step's records over all reasons.
 var (
 	jobState  = name("job_state", "1 for the state that the job is in.", "state")
-	jobSilent = name("job_silent", "1 if the job runs and does not answer: a plug-in call does not return.")
+	jobSilent = name("job_silent", "1 if the job runs and does not answer: a plug-in takes long for a batch.")
 
 	sourceRead    = name("source_read_records_total", "Records read.", operatorLabel)
 	sourceRefused = name("source_refused_records_total", "Records set aside by the source: bad, or quarantined for the clock.", operatorLabel, reasonLabel)
