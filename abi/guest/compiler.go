@@ -81,7 +81,7 @@ func (c *InProcess) Compile(ctx context.Context, file []byte) (*Module, error) {
 	}
 	metered, err := meter.Rewrite(file)
 	if err != nil {
-		return nil, fmt.Errorf("plug-in %s: %w", manifest.Name, err)
+		return nil, fmt.Errorf("compile plug-in %s: %w", manifest.Name, err)
 	}
 	compiled, err := c.runtime.CompileModule(ctx, metered)
 	if err != nil {

@@ -81,7 +81,11 @@ func compileElsewhere(ctx context.Context, file []byte, cacheDir string) error {
 	case err == nil && refused.Len() == 0:
 		return nil
 	case err == nil:
-		return fault.Userf("%s", refused.String())
+		text := refused.String()
+		if what, why, ok := strings.Cut(text, ": "); ok && strings.HasPrefix(what, "compile plug-in ") {
+			text = why // the caller says the name, too
+		}
+		return fault.Userf("%s", text)
 	case ctx.Err() == context.DeadlineExceeded:
 		return fault.Externalf("the compiler's process had not ended after %s", compileWait)
 	case ctx.Err() != nil:

@@ -22,7 +22,8 @@ func TestModulesThatAreTooMuchToCompile(t *testing.T) {
 		fmt.Fprintf(&use, "$l%d =l%d ", i, (i+1)%8000)
 	}
 	for _, c := range []struct{ name, body, want string }{
-		{"straight code of 7 MB", "func straight x:i32\n" + strings.Repeat("  call tm_arena drop\n", 2_400_000), "takes more than 400 MiB of memory"},
+		{"a function of more than 1 MiB", "func straight x:i32\n" + strings.Repeat("  call tm_arena drop\n", 400_000), "bytes of code, at most 1048576 can be accounted for"},
+		{"calls that answer much", "func much ->" + strings.Repeat(" i64", 1000) + "\n  unreachable\nfunc calls x:i32\n  " + strings.Repeat("block call much br 0 end ", 20_000) + "\n", "takes more than 400 MiB of memory"},
 		{"many locals in many loops", "func wide x:i32 |" + locals.String() + "\n  " + strings.Repeat("loop ", 8000) + use.String() + strings.Repeat("$x br_if 0 end ", 8000) + "\n", "takes more than 3s of processor time"},
 		{"blocks in blocks", "func deep x:i32\n  " + strings.Repeat("$x if ", 40_000) + strings.Repeat("end ", 40_000) + "\n", "takes more than 3s of processor time"},
 	} {
