@@ -57,6 +57,7 @@ const (
 	ExportPair       = "tm_pair"
 	ExportWatermark  = "tm_watermark"
 	ExportTick       = "tm_watermark_tick"
+	ExportMap        = "tm_map"
 	ExportManifest   = "tm_manifest"
 )
 
@@ -204,6 +205,9 @@ func Exports(m *Manifest) []Export {
 	}
 	if m != nil && m.Pair != nil {
 		list = append(list, Export{ExportPair, frame, true})
+	}
+	if m != nil && m.Map != nil {
+		list = append(list, Export{ExportMap, frame, true})
 	}
 	if m != nil && m.Generator != nil {
 		list = append(list, Export{ExportWatermark, frame, true}, Export{ExportTick, frame, false})

@@ -24,6 +24,7 @@ type Manifest struct {
 	Process   *Process
 	Pair      *Pair
 	Generator *Generator
+	Map       *Map
 }
 
 // Aggregate describes the aggregate of a module.
@@ -63,6 +64,12 @@ type Generator struct {
 	Inputs []Column // beside the records' times
 	Params []Param
 	Schema uint32 // version of the layout of a split's state, from 1; 0: it keeps none
+}
+
+// Map describes the function of single records of a module.
+type Map struct {
+	Inputs, Outputs []Column
+	Params          []Param
 }
 
 // SideOutput is a further output of a process function.
@@ -292,10 +299,11 @@ func (r *manifestReader) manifest(n node) *Manifest {
 		"process":   func(path string, n node) { m.Process = r.process(path, n) },
 		"pair":      func(path string, n node) { m.Pair = r.pair(path, n) },
 		"watermark": func(path string, n node) { m.Generator = r.generator(path, n) },
+		"map":       func(path string, n node) { m.Map = r.mapping(path, n) },
 	})
 	r.need("", seen, "name", "version")
 	kind := ""
-	for _, k := range [...]string{"aggregate", "process", "pair", "watermark"} {
+	for _, k := range [...]string{"aggregate", "process", "pair", "watermark", "map"} {
 		switch {
 		case !seen[k]:
 		case kind != "":
@@ -305,7 +313,7 @@ func (r *manifestReader) manifest(n node) *Manifest {
 		}
 	}
 	if seen != nil && kind == "" {
-		r.fail("", "must have a member that says what the module is: aggregate, process, pair or watermark")
+		r.fail("", "must have a member that says what the module is: aggregate, process, pair, watermark or map")
 	}
 	return m
 }

@@ -105,3 +105,13 @@ func (r *manifestReader) generator(path string, n node) *Generator {
 	}), "inputs")
 	return g
 }
+
+func (r *manifestReader) mapping(path string, n node) *Map {
+	m := &Map{}
+	r.need(path, r.object(path, n, map[string]func(string, node){
+		"inputs":  func(path string, n node) { m.Inputs = r.columns(path, n, true) },
+		"outputs": func(path string, n node) { m.Outputs = r.outputs(path, n) },
+		"params":  func(path string, n node) { m.Params = r.params(path, n) },
+	}), "inputs", "outputs")
+	return m
+}

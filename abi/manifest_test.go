@@ -53,7 +53,7 @@ func TestParseManifestRefuses(t *testing.T) {
 		{"no name", `"name": "stats", `, ``, "manifest name: is missing"},
 		{"an empty name", `"stats"`, `""`, `manifest name: "" is no name`},
 		{"a version too long", `"1.0.0"`, `"` + strings.Repeat("1", 65) + `"`, "manifest version: has 65 bytes, at most 64"},
-		{"no kind", `"aggregate"`, `"trigger"`, "manifest: must have a member that says what the module is: aggregate, process, pair or watermark"},
+		{"no kind", `"aggregate"`, `"trigger"`, "manifest: must have a member that says what the module is: aggregate, process, pair, watermark or map"},
 		{"two kinds", `"sdk": "go"`, `"process": {"inputs": [], "outputs": [{"name": "n", "type": "int64"}]}`, "manifest process: stands beside aggregate: a module is one of them"},
 		{"an unknown type", `"type": "int64"}, {`, `"type": "int32"}, {`, "manifest aggregate.outputs[0].type: must be int64, float64, bool, string or timestamp"},
 		{"a column twice", `"mean"`, `"count"`, `manifest aggregate.outputs[1].name: "count" occurs twice`},
@@ -205,6 +205,27 @@ func TestParseManifestOfAGenerator(t *testing.T) {
 		{"outputs", `"state"`, `"outputs": [], "state"`, "manifest watermark.outputs: unknown member"},
 		{"a state without schema", `"schema": 2`, ``, "manifest watermark.state.schema: is missing"},
 		{"a schema of 0", `"schema": 2`, `"schema": 0`, "manifest watermark.state.schema: "},
+	} {
+		if _, err := abi.ParseManifest([]byte(strings.Replace(text, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
+		}
+	}
+}
+
+func TestParseManifestOfAFunctionOfSingleRecords(t *testing.T) {
+	const text = `{"name": "sections", "version": "1", "map": {"inputs": [{"name": "path", "type": "string"}], "outputs": [{"name": "section", "type": "string"}]}}`
+	got, err := abi.ParseManifest([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &abi.Manifest{Name: "sections", Version: "1", Map: &abi.Map{Inputs: []abi.Column{{Name: "path", Kind: abi.String}}, Outputs: []abi.Column{{Name: "section", Kind: abi.String}}}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got.Map, want.Map)
+	}
+	for _, c := range []struct{ name, old, new, want string }{
+		{"no outputs", `[{"name": "section", "type": "string"}]`, `[]`, "manifest map.outputs: must have at least one entry"},
+		{"state", `"inputs"`, `"state": {}, "inputs"`, "manifest map.state: unknown member"},
+		{"two kinds", `"map"`, `"watermark": {"inputs": []}, "map"`, "stands beside"},
 	} {
 		if _, err := abi.ParseManifest([]byte(strings.Replace(text, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.want)

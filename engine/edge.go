@@ -37,12 +37,12 @@ type statelessPart struct {
 }
 
 // newEdge makes an edge to a reader behind a chain of stateless steps.
-func (j *Job) newEdge(chain []*statelessSpec, pool *exchange.Pool, reader string) (*edge, error) {
+func (j *Job) newEdge(ctx context.Context, chain []*statelessSpec, pool *exchange.Pool, reader string) (*edge, error) {
 	e := &edge{job: j, pool: pool}
 	for _, s := range chain {
-		fn, err := expr.New(s.config)
+		fn, err := j.newStatelessFunction(ctx, s)
 		if err != nil {
-			return nil, fmt.Errorf("step %s: %w", s.step.ID, err)
+			return nil, errors.Join(fmt.Errorf("step %s: %w", s.step.ID, err), e.close())
 		}
 		if s.reader == "" {
 			s.reader = reader
@@ -57,6 +57,14 @@ func (j *Job) newEdge(chain []*statelessSpec, pool *exchange.Pool, reader string
 		e.parts = append(e.parts, p)
 	}
 	return e, nil
+}
+
+// newStatelessFunction makes an instance of what a stateless step does.
+func (j *Job) newStatelessFunction(ctx context.Context, s *statelessSpec) (udf.Stateless, error) {
+	if s.step.Map != nil {
+		return j.newMapped(ctx, s.step, s.config.Schema)
+	}
+	return expr.New(s.config)
 }
 
 // send takes a batch over.
@@ -115,6 +123,7 @@ func (e *edge) apply(p *statelessPart, b *stream.Batch) (*stream.Batch, error) {
 		kept := distinctRows(p.answer.Of)
 		p.spec.failed.Add(int64(len(p.answer.Refused)))
 		p.spec.passed.Add(int64(kept))
+		p.spec.made.Add(int64(len(p.answer.Of)))
 		p.spec.filtered.Add(int64(b.N - kept - len(p.answer.Refused)))
 	}
 	info := p.fn.Info()

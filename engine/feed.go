@@ -38,12 +38,16 @@ type statelessSpec struct {
 	alone  bool   // the step has no window
 	reader string // whose edges count, where several read through the step
 
-	// Counts of all edges together.
-	filtered, failed, passed atomic.Int64
+	// Counts of all edges together: what became of records, and how many came of them.
+	filtered, failed, passed, made atomic.Int64
 }
 
 // newStateless compiles the stateless part of a step; nil if it has none.
 func newStateless(st *job.Step, fields []stream.Field, alone bool) (*statelessSpec, error) {
+	if st.Map != nil {
+		info, _ := mapInfo(st, fields)
+		return &statelessSpec{step: st, alone: alone, config: expr.Config{Schema: fields}, info: info}, nil
+	}
 	if st.Filter == "" && len(st.Derive) == 0 && len(st.Project) == 0 && !alone {
 		return nil, nil
 	}

@@ -172,7 +172,7 @@ func (j *Job) planStep(ctx context.Context, n int) error {
 		j.stateless[st.ID] = before
 	}
 	if !st.Windowed() {
-		return j.planPass(st, inputs)
+		return j.planPass(ctx, st, inputs)
 	}
 	spec := &stepSpec{Step: st, number: stream.SourceID(len(j.graph.Sources) + n), fields: inputs[0].fields, before: before}
 	var cols []int
@@ -189,7 +189,7 @@ func (j *Job) planStep(ctx context.Context, n int) error {
 }
 
 // planPass lets a step without a window be read, by others and by its sinks.
-func (j *Job) planPass(st *job.Step, inputs []*feed) error {
+func (j *Job) planPass(ctx context.Context, st *job.Step, inputs []*feed) error {
 	out := &feed{id: st.ID, number: inputs[0].number, fields: inputs[0].fields, chain: inputs[0].chain}
 	for _, in := range inputs {
 		if len(inputs) > 1 && len(in.chain) > 1 {
@@ -203,7 +203,7 @@ func (j *Job) planPass(st *job.Step, inputs []*feed) error {
 		return nil
 	}
 	for _, t := range out.tasks {
-		e, err := j.newEdge(out.chain, t.store(), st.ID)
+		e, err := j.newEdge(ctx, out.chain, t.store(), st.ID)
 		if err != nil {
 			return err
 		}
@@ -246,7 +246,7 @@ func (j *Job) planTasks(ctx context.Context, spec *stepSpec, inputs []*feed) err
 	n := 0
 	for i, in := range inputs {
 		for _, t := range in.tasks {
-			e, err := j.newEdge(in.chain, t.store(), fmt.Sprintf("%s#%d", spec.ID, i))
+			e, err := j.newEdge(ctx, in.chain, t.store(), fmt.Sprintf("%s#%d", spec.ID, i))
 			if err != nil {
 				return err
 			}

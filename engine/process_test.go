@@ -185,6 +185,10 @@ func (nativePlugins) Pair(context.Context, *job.Plugin, *job.Apply, []stream.Kin
 	return differ{}, nil
 }
 
+func (nativePlugins) Map(context.Context, *job.Plugin, *job.Map, []stream.Kind) (udf.Map, error) {
+	panic("BUG: they are process functions")
+}
+
 func (nativePlugins) Generator(context.Context, *job.Plugin, *job.Watermark, []stream.Kind) (udf.Generator, error) {
 	panic("BUG: they are process functions")
 }

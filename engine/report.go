@@ -135,7 +135,7 @@ func (j *Job) stepReport(st *job.Step) StepReport {
 	if s.alone {
 		l.Counted = s.passed.Load()
 		l.Fired = l.Counted
-		r.Rows = l.Counted
+		r.Rows = s.made.Load()
 	}
 	r.Inputs = append(r.Inputs, l)
 	return r

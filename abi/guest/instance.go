@@ -30,13 +30,14 @@ const (
 	Pair
 	Watermark
 	Tick
+	Map
 	numFuncs
 )
 
 // String returns the export's name.
 func (f Func) String() string {
 	return [numFuncs]string{abi.ExportConfigure, abi.ExportCreate, abi.ExportAdd, abi.ExportMerge, abi.ExportResult, abi.ExportProcess, abi.ExportPair,
-		abi.ExportWatermark, abi.ExportTick}[f]
+		abi.ExportWatermark, abi.ExportTick, abi.ExportMap}[f]
 }
 
 // Instance is a running module with its own memory. One goroutine uses it at a time.

@@ -162,6 +162,7 @@ type moduleView struct {
 	Process    *processView   `json:"process,omitempty"`
 	Pair       *pairView      `json:"pair,omitempty"`
 	Watermark  *generatorView `json:"watermark,omitempty"`
+	Map        *mapView       `json:"map,omitempty"`
 	Exports    []linkView     `json:"exports"`
 	Imports    []linkView     `json:"imports"`
 	Memory     []memoryView   `json:"memory"`
@@ -206,6 +207,12 @@ type generatorView struct {
 	Inputs []columnView `json:"inputs"`
 	Params []columnView `json:"params"`
 	Schema uint32       `json:"state_schema,omitempty"`
+}
+
+type mapView struct {
+	Inputs  []columnView `json:"inputs"`
+	Outputs []columnView `json:"outputs"`
+	Params  []columnView `json:"params"`
 }
 
 type sideView struct {
@@ -257,6 +264,9 @@ func viewModule(m *binary.Module) *moduleView {
 		v.Aggregate, v.Process = viewAggregate(manifest.Aggregate), viewProcess(manifest.Process)
 		if p := manifest.Pair; p != nil {
 			v.Pair = &pairView{viewColumns(p.Left), viewColumns(p.Right), viewColumns(p.Outputs), viewParams(p.Params)}
+		}
+		if f := manifest.Map; f != nil {
+			v.Map = &mapView{viewColumns(f.Inputs), viewColumns(f.Outputs), viewParams(f.Params)}
 		}
 		if g := manifest.Generator; g != nil {
 			v.Watermark = &generatorView{viewColumns(g.Inputs), viewParams(g.Params), g.Schema}
@@ -407,6 +417,12 @@ func (v *moduleView) show(w io.Writer) {
 		list("right", p.Right)
 		list("outputs", p.Outputs)
 		list("params", p.Params)
+	}
+	if f := v.Map; f != nil {
+		line("map", "of single records")
+		list("inputs", f.Inputs)
+		list("outputs", f.Outputs)
+		list("params", f.Params)
 	}
 	if g := v.Watermark; g != nil {
 		line("watermarks", "%s", map[bool]string{true: fmt.Sprintf("with state of each split, schema %d", g.Schema), false: "without state"}[g.Schema > 0])

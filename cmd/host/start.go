@@ -149,6 +149,9 @@ func stepText(s *job.Step) string {
 	for i, d := range s.Derive {
 		text += [...]string{" with ", ", "}[min(i, 1)] + d.Name + " = " + d.Expr
 	}
+	if s.Map != nil {
+		text += " through plug-in " + s.Map.Plugin
+	}
 	if s.Project != nil {
 		text += ", only " + strings.Join(s.Project, ", ")
 	}

@@ -182,6 +182,7 @@ type Step struct {
 	// nothing else has no window and passes records on.
 	Filter  string    // expression that must hold; empty: all records
 	Derive  []Derived // new fields, or new values of old ones
+	Map     *Map      // in place of Filter and Derive: what a plug-in makes of each record
 	Project []string  // the fields that are kept, in order; empty: all
 
 	Key             []string // fields of the input; empty: over all keys

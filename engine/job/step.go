@@ -63,9 +63,9 @@ func (r *reader) step(s *stepSpec) {
 	if o == nil {
 		return
 	}
-	o.known = []string{"from", "filter", "derive", "project", "key", "window", "trigger", "evictor", "aggregates", "process", "apply", "on_error", "null_key", "parallelism", "accept_cost"}
+	o.known = []string{"from", "filter", "derive", "map", "project", "key", "window", "trigger", "evictor", "aggregates", "process", "apply", "on_error", "null_key", "parallelism", "accept_cost"}
 	has := func(key string) bool { return o.n.find(key) != nil }
-	computes := has("filter") || has("derive") || has("project")
+	computes := has("filter") || has("derive") || has("map") || has("project")
 	switch {
 	case s.Join != nil:
 		r.joining(s, o)
@@ -83,7 +83,15 @@ func (r *reader) step(s *stepSpec) {
 
 // stateless reads a step that passes records on, one by one.
 func (r *reader) stateless(s *stepSpec, o *object) {
-	s.out = r.compute(s, o, r.united(s))
+	in := r.united(s)
+	switch {
+	case o.n.find("map") == nil:
+		s.out = r.compute(s, o, in)
+	case o.n.find("project") == nil:
+		s.out = r.mapping(s, o, in)
+	default:
+		s.out = r.project(s, o, r.mapping(s, o, in))
+	}
 	const why = "the step has neither a window nor aggregates, so it passes records on one by one"
 	for _, key := range []string{"key", "null_key", "trigger", "evictor", "accept_cost"} {
 		o.without(key, why)
@@ -95,6 +103,10 @@ func (r *reader) stateless(s *stepSpec, o *object) {
 // windowed reads a step that computes something of the records of each window.
 func (r *reader) windowed(s *stepSpec, o *object) {
 	in := r.compute(s, o, r.united(s))
+	if n := o.n.find("map"); n != nil {
+		r.report(n.key, "%s stands beside a window; put it into a step of its own, which this one reads", o.sub("map"))
+		in = r.mapping(s, o, in)
+	}
 	r.key(s, o, in)
 	o.need("window", "say a window such as {tumbling: 10s}")
 	known := r.grouping(s, o, in)
@@ -276,7 +288,7 @@ func (r *reader) grouping(s *stepSpec, o *object, in ...*shape) bool {
 // errors reads what happens to a record that a function or an expression refuses.
 func (r *reader) errors(s *stepSpec, o *object) {
 	has := func(key string) bool { return o.n.find(key) != nil }
-	passes := s.Join == nil && !has("process") && !has("window") && !has("aggregates") && !has("filter") && !has("derive") && (has("project") || len(s.From) > 1)
+	passes := s.Join == nil && !has("process") && !has("window") && !has("aggregates") && !has("filter") && !has("derive") && !has("map") && (has("project") || len(s.From) > 1)
 	pairs := s.Join != nil && !has("process") && !has("apply") && (s.Window == nil || s.Window.GapField == "")
 	if passes || pairs {
 		o.without("on_error", "the step computes nothing that a record could fail in")

@@ -49,7 +49,7 @@ func (g *generator) bind(d *abi.Generator, with *job.Watermark, kinds []stream.K
 func (g *generator) Records(in *udf.Timed, state []byte, wm []stream.Time) ([]byte, error) {
 	g.rows = g.rows[:0]
 	for i := range in.Time {
-		if !g.lacks(in, i) {
+		if !lacks(g.info.Inputs, in.Columns, in.Cols, i) {
 			g.rows = append(g.rows, uint32(i))
 		}
 	}
@@ -83,16 +83,6 @@ func (g *generator) Records(in *udf.Timed, state []byte, wm []stream.Time) ([]by
 		}
 	}
 	return state, nil
-}
-
-// lacks reports whether a column is null that must not be.
-func (g *generator) lacks(in *udf.Timed, row int) bool {
-	for n, c := range in.Cols {
-		if !g.info.Inputs[n].Nullable && in.Columns.Cols[c].Null(row) {
-			return true
-		}
-	}
-	return false
 }
 
 // Tick implements udf.Generator.

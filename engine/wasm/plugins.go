@@ -134,6 +134,9 @@ func describe(m *abi.Manifest) job.FunctionInfo {
 	if g := m.Generator; g != nil {
 		return job.FunctionInfo{Kind: job.GeneratorKind, Inputs: jobInputs(g.Inputs), Params: jobParams(g.Params)}
 	}
+	if f := m.Map; f != nil {
+		return job.FunctionInfo{Kind: job.MapKind, Inputs: jobInputs(f.Inputs), Params: jobParams(f.Params), Outputs: fields(f.Outputs)}
+	}
 	p := m.Process
 	d := &job.ProcessInfo{KeyState: p.KeyState, WindowState: p.WindowState}
 	for _, l := range p.Lists {
@@ -202,6 +205,15 @@ func (ps *Plugins) Generator(ctx context.Context, p *job.Plugin, w *job.Watermar
 		return nil, err
 	}
 	fn.ticks = fn.inst.Has(guest.Tick)
+	return fn, nil
+}
+
+// Map does the same for a function of single records.
+func (ps *Plugins) Map(ctx context.Context, p *job.Plugin, m *job.Map, kinds []stream.Kind) (udf.Map, error) {
+	fn := &mapper{}
+	if err := ps.start(ctx, p, &fn.worker, func(d *abi.Manifest) error { return fn.bind(d.Map, m, kinds) }); err != nil {
+		return nil, err
+	}
 	return fn, nil
 }
 

@@ -350,6 +350,10 @@ type stuck struct {
 const stuckDigest = "0000000000000000000000000000000000000000000000000000000000000000"
 
 // oneModule gives the same instance whatever is asked for.
+func (oneModule) Map(context.Context, *job.Plugin, *job.Map, []stream.Kind) (udf.Map, error) {
+	panic("BUG: it is an aggregate")
+}
+
 func (oneModule) Generator(context.Context, *job.Plugin, *job.Watermark, []stream.Kind) (udf.Generator, error) {
 	panic("BUG: it is an aggregate")
 }

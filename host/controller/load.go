@@ -19,7 +19,8 @@ type Modules interface {
 	Describe(p *job.Plugin) (job.FunctionInfo, error)
 	// Aggregate compiles a module, or finds it compiled, and makes an instance.
 	Aggregate(ctx context.Context, p *job.Plugin, a *job.Aggregate, kinds []stream.Kind) (udf.Aggregate, error)
-	// Generator, Process and Pair likewise.
+	// The others likewise.
+	Map(ctx context.Context, p *job.Plugin, m *job.Map, kinds []stream.Kind) (udf.Map, error)
 	Generator(ctx context.Context, p *job.Plugin, w *job.Watermark, kinds []stream.Kind) (udf.Generator, error)
 	Process(ctx context.Context, p *job.Plugin, f *job.Process, kinds []stream.Kind, lists [][]stream.Kind) (udf.Process, error)
 	Pair(ctx context.Context, p *job.Plugin, f *job.Apply, left, right []stream.Kind) (udf.Pair, error)

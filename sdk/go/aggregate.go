@@ -87,6 +87,7 @@ const (
 	opPair
 	opWatermark
 	opTick
+	opMap
 )
 
 // call serves one call on the frame at an offset into the arena.

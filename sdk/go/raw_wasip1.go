@@ -58,6 +58,9 @@ func tmWatermark(at int32) int32 { return serve(opWatermark, at) }
 //go:wasmexport tm_watermark_tick
 func tmTick(at int32) int32 { return serve(opTick, at) }
 
+//go:wasmexport tm_map
+func tmMap(at int32) int32 { return serve(opMap, at) }
+
 //go:wasmexport tm_manifest
 func tmManifest() int64 {
 	if registered == nil {
