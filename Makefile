@@ -5,13 +5,13 @@
 SHELL := /bin/sh
 
 TIDEMARK := bin/tidemark
-GUESTS   := bin/plugins/stats.wasm bin/plugins/distinct.wasm bin/plugins/alerts.wasm bin/plugins/unpaid.wasm
+GUESTS   := bin/plugins/stats.wasm bin/plugins/distinct.wasm bin/plugins/top_k.wasm bin/plugins/alerts.wasm bin/plugins/unpaid.wasm
 
 # Packages whose goroutines meet: the race detector runs over these.
 RACE_QUICK := ./engine/exchange/... ./engine/source/... ./internal/...
 RACE       := ./engine/... ./abi/... ./host/... ./internal/...
 
-.PHONY: help go-version build guests demo serve-demo test test-all check race bench fuzz clean
+.PHONY: help go-version build guests demo serve-demo test test-all check race toolchains bench fuzz clean
 
 help: ## list the targets
 	@echo "Tidemark: windows over event time, with your functions as WebAssembly plug-ins."
@@ -42,11 +42,12 @@ test: go-version ## what you run before a commit (Go only, under 3 minutes)
 	@go test ./...
 	@sh scripts/race.sh $(RACE_QUICK)
 
-test-all: check race fuzz ## everything: checks, race detector, fuzzing; CI runs it after test
+test-all: check race toolchains fuzz ## everything: checks, race detector, other languages, fuzzing; CI runs it after test
 
 check: go-version ## format, vet, staticcheck, import table, go.mod
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted by gofmt:"; echo "$$bad"; exit 1; fi
 	@go vet ./...
+	@go vet -tags toolchains ./abi/toolchain
 	@GOOS=wasip1 GOARCH=wasm go vet -unsafeptr=false ./sdk/... ./plugins/...
 	@go tool staticcheck ./...
 	@go test ./internal/lint
@@ -54,6 +55,9 @@ check: go-version ## format, vet, staticcheck, import table, go.mod
 
 race: go-version ## all tests of engine, ABI and host under the race detector, where a C compiler is found
 	@sh scripts/race.sh $(RACE)
+
+toolchains: go-version ## tests of the SDKs in C; installs clang from Debian where it is missing
+	@sh scripts/toolchains.sh
 
 bench: build guests ## workload W1 against the reference loop: CPU seconds, ratio, peak memory
 	@go run ./bench

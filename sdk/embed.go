@@ -4,8 +4,8 @@ package sdk
 
 import "embed"
 
-// Files holds go/, the Go SDK with its tests, and template/, one folder for each
-// language of `plugin new`, with one for each kind of plug-in in it.
+// Files holds the SDKs, one folder for each language of `plugin new`, and template/,
+// with one for each, too, which has a folder for each kind of plug-in.
 //
-//go:embed go/*.go template
+//go:embed go/*.go c/*.c c/*.h template
 var Files embed.FS

@@ -109,7 +109,7 @@ func TestBuildErrors(t *testing.T) {
 	}{
 		{"a directory that does not exist", filepath.Join(empty, "none"), []string{"does not exist"}},
 		{"a file", "build.go", []string{"is not a directory"}},
-		{"a directory without sources", empty, []string{"has no Go files", "tidemark plugin new"}},
+		{"a directory without sources", empty, []string{"has no sources of a plug-in", "tidemark plugin new --lang "}},
 		{"sources that do not compile", "testdata/broken", []string{"main.go:4:15", "undeclared"}},
 		{"a library", "testdata/library", []string{"testdata/library", "main"}},
 		{"no aggregate", "testdata/nothing", []string{"no plug-in is registered"}},
@@ -163,16 +163,16 @@ func TestGoVersions(t *testing.T) {
 	}
 }
 
-// moody is the plug-in of testdata, running.
+// moody is a plug-in of testdata, running.
 type moody struct {
 	t      *testing.T
 	module *guest.Module
 	*guest.Instance
 }
 
-func startMoody(t *testing.T) *moody {
+func startMoody(t *testing.T, dir string) *moody {
 	t.Helper()
-	built, err := Build(t.Context(), "testdata/moody")
+	built, err := Build(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func (m *moody) add(moods ...string) (abi.Status, error) {
 }
 
 func TestAGuestSaysWhatWentWrong(t *testing.T) {
-	m := startMoody(t)
+	m := startMoody(t, "testdata/moody")
 	st, err := m.add("calm", "calm", "error", "calm")
 	if err != nil || st != abi.Refused || m.Op() != 2 {
 		t.Fatalf("an error: status %d, op %d, %v", st, m.Op(), err)
@@ -265,7 +265,7 @@ func TestAGuestSaysWhatWentWrong(t *testing.T) {
 // A guest's collector works only while the guest yields, which the SDK must do: 200
 // MiB of garbage pass through a memory of 64.
 func TestGarbageIsCollectedBetweenCalls(t *testing.T) {
-	m := startMoody(t)
+	m := startMoody(t, "testdata/moody")
 	for i := range 3200 {
 		if st, err := m.add("calm"); err != nil || st != abi.OK {
 			t.Fatalf("call %d: status %d, %v", i, st, err)

@@ -20,31 +20,30 @@ import (
 // project's too.
 var validName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)
 
-// Languages names the languages that New knows, in order.
-func Languages() []string {
-	entries, err := sdk.Files.ReadDir("template")
-	if err != nil {
-		panic("BUG: no templates: " + err.Error())
-	}
+// kinds are the kinds of plug-ins that a project can be of, the usual one first.
+var kinds = [...]string{"aggregate", "process", "pair"}
+
+// Kinds names the kinds of plug-ins of which New writes projects in a language that
+// Languages names, the usual one first.
+func Kinds(lang string) []string {
 	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
+	for _, kind := range kinds {
+		if _, err := fs.Stat(sdk.Files, path.Join("template", lang, kind)); err == nil {
+			names = append(names, kind)
+		}
 	}
 	return names
 }
-
-// Kinds are the kinds of plug-ins that New knows, the usual one first.
-var Kinds = [...]string{"aggregate", "process", "pair"}
 
 // New writes a project for a plug-in of a kind into dir, whose last element is the
 // plug-in's name. The directory must be new or empty. Errors of the caller have class
 // fault.ErrUser.
 func New(files env.FS, lang, kind, dir string) error {
-	switch {
-	case !slices.Contains(Languages(), lang):
-		return fault.Userf("language %q: there is no SDK for it, there is one for %s", lang, strings.Join(Languages(), ", "))
-	case !slices.Contains(Kinds[:], kind):
-		return fault.Userf("kind %q: a plug-in is one of %s", kind, strings.Join(Kinds[:], ", "))
+	if _, err := named(lang); err != nil {
+		return err
+	}
+	if known := Kinds(lang); !slices.Contains(known, kind) {
+		return fault.Userf("kind %q: a new plug-in in %s is one of %s", kind, lang, strings.Join(known, ", "))
 	}
 	name := filepath.Base(filepath.Clean(dir))
 	if !validName.MatchString(name) {
@@ -85,7 +84,7 @@ func projectFiles(lang, kind, name string) ([]projectFile, error) {
 	fill := strings.NewReplacer("{{name}}", name)
 	templates := path.Join("template", lang)
 	err := fs.WalkDir(sdk.Files, templates, func(at string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && at != templates && path.Base(at) != kind {
+		if err == nil && d.IsDir() && path.Dir(at) == templates && path.Base(at) != kind {
 			return fs.SkipDir
 		}
 		if err != nil || d.IsDir() {
@@ -108,19 +107,12 @@ func projectFiles(lang, kind, name string) ([]projectFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("BUG: templates of %s: %w", lang, err)
 	}
-	sources, err := sdk.Files.ReadDir(lang)
+	sources, err := sdkFiles(lang)
 	if err != nil {
-		return nil, fmt.Errorf("BUG: SDK of %s: %w", lang, err)
+		return nil, err
 	}
 	for _, s := range sources {
-		if strings.HasSuffix(s.Name(), "_test.go") {
-			continue // the SDK's own tests; the project has its own
-		}
-		content, err := sdk.Files.ReadFile(path.Join(lang, s.Name()))
-		if err != nil {
-			return nil, fmt.Errorf("BUG: SDK of %s: %w", lang, err)
-		}
-		out = append(out, projectFile{path.Join("sdk", s.Name()), content})
+		out = append(out, projectFile{path.Join("sdk", s.path), s.content})
 	}
 	return out, nil
 }

@@ -11,46 +11,75 @@ import (
 
 	"tidemark/internal/env"
 	"tidemark/internal/fault"
+	"tidemark/sdk"
 )
 
 func TestNewWritesAWholeProject(t *testing.T) {
-	for _, kind := range Kinds {
-		t.Run(kind, func(t *testing.T) { writesAWholeProject(t, kind) })
+	wanted := map[string][]string{
+		"go": {".gitignore", "README.md", "go.mod", "main.go", "main_test.go", "sdk/go.mod", "sdk/raw_wasip1.go", "sdk/raw_native.go"},
+		"c":  {".gitignore", "README.md", "Makefile", "main.c", "main_test.c", "sdk/tidemark.h", "sdk/tidemark.c", "sdk/raw_wasm32.c", "sdk/twin.c"},
+	}
+	for _, lang := range Languages() {
+		for _, kind := range Kinds(lang) {
+			t.Run(lang+" "+kind, func(t *testing.T) { writesAWholeProject(t, lang, kind, wanted[lang]) })
+		}
+	}
+	if len(wanted) != len(Languages()) || !slices.Equal(Kinds("go"), kinds[:]) {
+		t.Error("not all languages, or not all kinds in Go")
 	}
 }
 
-func writesAWholeProject(t *testing.T, kind string) {
+func writesAWholeProject(t *testing.T, lang, kind string, wanted []string) {
 	dir := filepath.Join(t.TempDir(), "deep", "high-values")
-	if err := New(env.Real().FS, "go", kind, dir); err != nil {
+	if err := New(env.Real().FS, lang, kind, dir); err != nil {
 		t.Fatal(err)
 	}
-	var got []string
-	err := filepath.WalkDir(dir, func(at string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			rel, _ := filepath.Rel(dir, at)
-			got = append(got, filepath.ToSlash(rel))
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{".gitignore", "README.md", "go.mod", "main.go", "main_test.go", "sdk/go.mod", "sdk/raw_wasip1.go", "sdk/raw_native.go"} {
+	got := filesBelow(t, dir)
+	for _, want := range append(wanted, "README.md") {
 		if !slices.Contains(got, want) {
 			t.Errorf("%s is missing", want)
 		}
 	}
 	for _, name := range got {
-		if strings.HasPrefix(name, "sdk/") && strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, ".tmpl") {
+		if strings.HasPrefix(name, "sdk/") && strings.Contains(name, "_test.") || strings.HasSuffix(name, ".tmpl") {
 			t.Errorf("%s does not belong into a project", name)
 		}
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(text), "{{") {
+		if strings.Contains(string(text), "{{name") {
 			t.Errorf("%s has a place that was not filled", name)
 		}
+	}
+}
+
+func filesBelow(t *testing.T, dir string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(at string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			rel, _ := filepath.Rel(dir, at)
+			files = append(files, filepath.ToSlash(rel))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestEveryLanguageHasAnSDKAndATemplate(t *testing.T) {
+	entries, err := sdk.Files.ReadDir("template")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var templates []string
+	for _, e := range entries {
+		templates = append(templates, e.Name())
+	}
+	if !slices.Equal(templates, Languages()) {
+		t.Errorf("templates for %v, languages %v", templates, Languages())
 	}
 }
 
@@ -67,12 +96,13 @@ func TestNewRefuses(t *testing.T) {
 		{"a directory with files", "go", full, "is not empty", ""},
 		{"a file of that name", "go", file, "file", ""},
 		{"a path under a file", "go", filepath.Join(file, "under"), "under", ""},
-		{"a language that has no SDK", "cobol", filepath.Join(t.TempDir(), "x"), `language "cobol": there is no SDK for it, there is one for go`, ""},
+		{"a language that has no SDK", "cobol", filepath.Join(t.TempDir(), "x"), `language "cobol": there is no SDK for it, there is one for c, go`, ""},
 		{"a name with capitals", "go", filepath.Join(t.TempDir(), "Big"), `name "Big"`, ""},
 		{"a name with a dot", "go", filepath.Join(t.TempDir(), "a.b"), `name "a.b"`, ""},
 		{"no name", "go", "", `name "."`, ""},
 		{"a directory above", "go", "..", `name ".."`, ""},
-		{"a kind that there is not", "go", filepath.Join(t.TempDir(), "k"), `kind "trigger": a plug-in is one of aggregate, process, pair`, "trigger"},
+		{"a kind that there is not", "go", filepath.Join(t.TempDir(), "k"), `kind "trigger": a new plug-in in go is one of aggregate, process, pair`, "trigger"},
+		{"a kind that the language lacks", "c", filepath.Join(t.TempDir(), "l"), `kind "pair": a new plug-in in c is one of aggregate`, "pair"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			err := New(env.Real().FS, row.lang, cmp.Or(row.kind, "aggregate"), row.dir)

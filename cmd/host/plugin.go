@@ -52,12 +52,16 @@ func newPluginNewCommand() *cobra.Command {
 			if err := toolchain.New(env.Real().FS, lang, kind, args[0]); err != nil {
 				return fmt.Errorf("plugin new: %w", err)
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "made %s: go test and tidemark plugin build work there\n", args[0])
+			w := cmd.ErrOrStderr()
+			fmt.Fprintf(w, "made %s: %s and tidemark plugin build work there\n", args[0], toolchain.TestCommand(lang))
+			if _, err := toolchain.Compiler(cmd.Context(), lang, args[0]); err != nil {
+				fmt.Fprintf(w, "but not yet: %v\n", err)
+			}
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&lang, "lang", "", "language: "+languages)
-	cmd.Flags().StringVar(&kind, "kind", toolchain.Kinds[0], "kind: "+strings.Join(toolchain.Kinds[:], ", "))
+	cmd.Flags().StringVar(&kind, "kind", toolchain.Kinds("go")[0], "kind: "+strings.Join(toolchain.Kinds("go"), ", ")+" in go, "+toolchain.Kinds("c")[0]+" in other languages")
 	return cmd
 }
 

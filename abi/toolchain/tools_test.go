@@ -1,0 +1,73 @@
+package toolchain
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tidemark/internal/fault"
+)
+
+// tools makes a directory of programs, each of which prints a text whatever it is
+// asked, and makes it the PATH.
+func tools(t *testing.T, programs map[string]string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range programs {
+		script := fmt.Sprintf("#!/bin/sh\necho '%s'\n", text)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir)
+	return dir
+}
+
+func TestFindClang(t *testing.T) {
+	const install = "install them once: apt install clang-19 lld-19"
+	for _, row := range []struct {
+		name     string
+		programs map[string]string
+		want     string // the compiler's name and release, or part of the error
+	}{
+		{"nothing", nil, install},
+		{"a compiler without a linker", map[string]string{"clang-19": "clang version 19.1.7"}, install},
+		{"a pair", map[string]string{"clang-19": "Debian clang version 19.1.7 (3~deb12u1)", "wasm-ld-19": "Debian LLD 19.1.7"}, "clang-19 19.1.7"},
+		{"several pairs, and 19 is what is tried first", map[string]string{
+			"clang-14": "clang version 14.0.6", "wasm-ld-14": "LLD 14.0.6", "clang-19": "clang version 19.1.7", "wasm-ld-19": "LLD 19.1.7",
+			"clang-20": "clang version 20.1.0", "wasm-ld-20": "LLD 20.1.0"}, "clang-19 19.1.7"},
+		{"a half pair and a whole one", map[string]string{
+			"clang-19": "clang version 19.1.7", "clang-14": "clang version 14.0.6", "wasm-ld-14": "LLD 14.0.6"}, "clang-14 14.0.6"},
+		{"names without a version", map[string]string{"clang": "clang version 18.1.8", "wasm-ld": "LLD 18.1.8 (compatible with GNU linkers)"}, "clang 18.1.8"},
+		{"a linker of another version", map[string]string{"clang": "clang version 18.1.8", "wasm-ld": "LLD 17.0.6"}, "is of version 18.1.8 and "},
+		{"both too old", map[string]string{"clang": "clang version 9.0.1", "wasm-ld": "LLD 9.0.1"}, "14 or newer"},
+		{"another compiler of that name", map[string]string{"clang": "acme cc", "wasm-ld": "LLD 17.0.6"}, `says that its version is "acme cc"`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dir := tools(t, row.programs)
+			c, err := findClang(t.Context(), dir)
+			if err != nil {
+				if !errors.Is(err, fault.ErrUser) || !strings.Contains(err.Error(), row.want) {
+					t.Errorf("got %v, want %q", err, row.want)
+				}
+				return
+			}
+			if got := filepath.Base(c.compiler) + " " + c.release; got != row.want {
+				t.Errorf("got %s, want %s", got, row.want)
+			}
+		})
+	}
+}
+
+func TestBuildWithoutTools(t *testing.T) {
+	for lang, want := range map[string]string{"c": "no C compiler for WebAssembly"} {
+		dir := filepath.Join("..", "..", "plugins", lang, "stats")
+		tools(t, nil)
+		if _, err := Build(t.Context(), dir); !errors.Is(err, fault.ErrUser) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", lang, err, want)
+		}
+	}
+}

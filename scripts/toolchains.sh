@@ -1,0 +1,45 @@
+#!/bin/sh
+# The tests of the SDKs in C and Rust, which need other compilers than Go's: the SDKs'
+# own and those of the example plug-ins, natively; then new projects, what authors get
+# wrong, and whether the modules in internal/wasmtest/built are those of their sources.
+# Installs from Debian what is missing, as root; elsewhere it says what that is.
+set -eu
+cd "$(dirname "$0")/.."
+
+packages=
+need() { # COMMAND PACKAGE
+	command -v "$1" >/dev/null || packages="$packages $2"
+}
+need cc "gcc libc6-dev"
+need clang-19 clang-19
+need wasm-ld-19 lld-19
+
+install() {
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
+}
+if [ -n "$packages" ]; then
+	if ! command -v apt-get >/dev/null || [ "$(id -u)" != 0 ]; then
+		echo "toolchains: missing:$packages (names of Debian's packages); install them, or run this as root on Debian" >&2
+		exit 1
+	fi
+	echo "toolchains: installing$packages"
+	install || install || { # a mirror that fails once may be back
+		echo "toolchains: apt-get could not install$packages" >&2
+		exit 1
+	}
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+echo "toolchains: C"
+flags="-std=c11 -O1 -g -Wall -Wextra -Wpedantic -Werror -fsanitize=address,undefined -fno-sanitize-recover=all -Isdk/c"
+cc $flags -o "$work/sdk" sdk/c/*.c
+"$work/sdk"
+for dir in plugins/c/*/; do
+	cc $flags -o "$work/plugin" "$dir"*.c sdk/c/tidemark.c sdk/c/manifest.c sdk/c/twin.c
+	"$work/plugin"
+done
+
+echo "toolchains: modules"
+go test -tags toolchains -run 'EveryLanguage|Committed' ./abi/toolchain
