@@ -7,12 +7,16 @@ set -eu
 cd "$(dirname "$0")/.."
 
 packages=
-need() { # COMMAND PACKAGE
-	command -v "$1" >/dev/null || packages="$packages $2"
+need() { # COMMAND OR FILE, PACKAGE
+	command -v "$1" >/dev/null || [ -e "$1" ] || packages="$packages $2"
 }
 need cc "gcc libc6-dev"
 need clang-19 clang-19
 need wasm-ld-19 lld-19
+need /usr/bin/rustc rustc
+need /usr/bin/cargo cargo
+need /usr/lib/rustlib/wasm32-unknown-unknown libstd-rust-dev-wasm32
+need wasm-ld-14 lld-14 # of the LLVM that Debian's rustc was built with
 
 install() {
 	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
@@ -40,6 +44,13 @@ for dir in plugins/c/*/; do
 	cc $flags -o "$work/plugin" "$dir"*.c sdk/c/tidemark.c sdk/c/manifest.c sdk/c/twin.c
 	"$work/plugin"
 done
+
+echo "toolchains: Rust"
+mkdir "$work/bin" # Debian's, the oldest that the SDK compiles with, before a newer one
+ln -s /usr/bin/rustc /usr/bin/rustdoc /usr/bin/cargo "$work/bin"
+PATH=$work/bin:$PATH
+export PATH
+CARGO_TARGET_DIR="$work/target" RUSTFLAGS="-D warnings" cargo test --quiet --workspace
 
 echo "toolchains: modules"
 go test -tags toolchains -run 'EveryLanguage|Committed' ./abi/toolchain

@@ -24,6 +24,7 @@ func offline(t *testing.T) {
 	t.Setenv("GOMODCACHE", t.TempDir())
 	t.Setenv("GOFLAGS", "-mod=mod")
 	t.Setenv("GOPROXY", "off")
+	t.Setenv("CARGO_NET_OFFLINE", "true")
 }
 
 func TestANewProjectTestsAndBuildsOffline(t *testing.T) {

@@ -29,6 +29,11 @@ type language struct {
 // languages gives the table. A function: its rows call what asks for it.
 func languages() []language {
 	return []language{
+		{"rust", "Cargo.toml", "cargo test",
+			func(ctx context.Context, dir string) (string, error) {
+				r, err := findRust(ctx, dir)
+				return "rustc " + r.release, err
+			}, compileRust},
 		{"go", "*.go", "go test ./...",
 			func(ctx context.Context, dir string) (string, error) {
 				_, release, err := findGo(ctx, dir)
@@ -69,7 +74,7 @@ func languageOf(dir string) (language, error) {
 			return l, nil
 		}
 	}
-	return language{}, fault.Userf("directory %s has no sources of a plug-in (*.go or *.c): a new project comes from `tidemark plugin new --lang %s NAME`",
+	return language{}, fault.Userf("directory %s has no sources of a plug-in (*.go, *.c or Cargo.toml): a new project comes from `tidemark plugin new --lang %s NAME`",
 		dir, strings.Join(Languages(), "|"))
 }
 

@@ -21,7 +21,7 @@ import (
 // installs them and runs the tests.
 
 // madeWith are the compilers that made the modules of wasmtest.Built.
-var madeWith = map[string]string{"c": "clang 19.1.7"}
+var madeWith = map[string]string{"c": "clang 19.1.7", "rust": "rustc 1.63.0"}
 
 func TestCommittedModulesAreThoseOfTheirSources(t *testing.T) {
 	for _, lang := range wasmtest.Languages() {
@@ -51,12 +51,6 @@ func TestANewProjectInEveryLanguageTestsAndBuilds(t *testing.T) {
 				if err := New(env.Real().FS, lang, "aggregate", dir); err != nil {
 					t.Fatal(err)
 				}
-				test := strings.Fields(TestCommand(lang))
-				cmd := exec.Command(test[0], test[1:]...)
-				cmd.Dir = dir
-				if report, err := cmd.CombinedOutput(); err != nil {
-					t.Fatalf("the project's own tests: %v\n%s", err, report)
-				}
 				built, err := Build(t.Context(), dir)
 				if err != nil {
 					t.Fatal(err)
@@ -67,7 +61,15 @@ func TestANewProjectInEveryLanguageTestsAndBuilds(t *testing.T) {
 				if bytes.Contains(built.Module, []byte(parent)) {
 					t.Error("the module holds the path that it was built in")
 				}
-				digests = append(digests, built.Digest)
+				if digests = append(digests, built.Digest); len(digests) == 1 {
+					continue
+				}
+				test := strings.Fields(TestCommand(lang))
+				cmd := exec.Command(test[0], test[1:]...)
+				cmd.Dir = dir
+				if report, err := cmd.CombinedOutput(); err != nil {
+					t.Errorf("the project's own tests: %v\n%s", err, report)
+				}
 			}
 			if digests[0] != digests[1] {
 				t.Errorf("the same sources gave %s and %s", digests[0], digests[1])
@@ -83,6 +85,10 @@ func TestBuildErrorsInEveryLanguage(t *testing.T) {
 	}{
 		{"C that does not compile", "testdata/c/broken", []string{"broken.c:3:", "undeclared"}},
 		{"C without an aggregate", "testdata/c/nothing", []string{"undefined symbol: tm_plugin"}},
+		{"Rust that does not compile", "testdata/rust/broken", []string{"src/lib.rs:3:", "i32"}},
+		{"Rust that is no module", "testdata/rust/library", []string{"crate-type = [\"cdylib\", \"rlib\"]"}},
+		{"Rust without an aggregate", "testdata/rust/nothing", []string{"does not export the function tm_"}},
+		{"a name with capitals", "testdata/rust/name", []string{`aggregate "Name": a name matches`}},
 		{"a default that JSON does not know", "testdata/c/default", []string{`param "k": has a default that is not a plain whole number`}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -117,8 +123,8 @@ func TestGuestsOfEveryLanguageSayWhatWentWrong(t *testing.T) {
 				mood string
 				want []string // any of them
 			}{
-				{"panic", []string{"panic: a fit of temper", "panicked at 'a fit of temper'"}},
-				{"hoard", []string{"panic: out of memory", "memory allocation of "}},
+				{"panic", []string{"panic: a fit of temper"}},
+				{"hoard", []string{"panic: out of memory"}},
 				{"deep", []string{"out of bounds memory access", "stack overflow"}},
 			} {
 				m.restart()

@@ -62,6 +62,69 @@ func TestFindClang(t *testing.T) {
 	}
 }
 
+func TestFindRust(t *testing.T) {
+	const about = "rustc\nbinary: rustc\nhost: x86_64-unknown-linux-gnu\nrelease: %s\nLLVM version: 14.0.6\n"
+	const wasm, lld = "lib/rustlib/wasm32-unknown-unknown/lib/libstd-1.rlib", "lib/rustlib/x86_64-unknown-linux-gnu/bin/rust-lld"
+	const install = "install it once: rustup target add wasm32-unknown-unknown, or on Debian: apt install rustc cargo libstd-rust-dev-wasm32 lld-14"
+	type toolchain struct {
+		release string
+		cargo   bool
+		files   []string // of the sysroot
+	}
+	for _, row := range []struct {
+		name   string
+		places []toolchain
+		linker bool   // wasm-ld-14 is in the PATH
+		want   string // the release, or part of the error
+	}{
+		{"nothing", nil, true, install},
+		{"rustup's, with the target", []toolchain{{"1.95.0", true, []string{wasm, lld}}}, false, "1.95.0"},
+		{"rustup's, without it", []toolchain{{"1.95.0", true, []string{lld}}}, true, "rustc has not the target; " + install},
+		{"a distribution's", []toolchain{{"1.63.0", true, []string{wasm}}}, true, "1.63.0"},
+		{"a distribution's without a linker", []toolchain{{"1.63.0", true, []string{wasm}}}, false, "needs the linker wasm-ld-14 (apt install lld-14)"},
+		{"the second will do", []toolchain{{"1.95.0", true, nil}, {"1.63.0", true, []string{wasm}}}, true, "1.63.0"},
+		{"too old", []toolchain{{"1.62.1", true, []string{wasm, lld}}}, true, `is of version "1.62.1"`},
+		{"no cargo", []toolchain{{"1.97.0-nightly", false, []string{wasm, lld}}}, true, "has no cargo beside it"},
+		{"something else", []toolchain{{"of summer", true, nil}}, true, `is of version "of summer"`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if row.linker {
+				tools(t, map[string]string{"wasm-ld-14": "LLD 14.0.6"})
+			} else {
+				tools(t, nil)
+			}
+			var places []string
+			for _, of := range row.places {
+				place, sysroot := t.TempDir(), t.TempDir()
+				script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = -vV ]; then echo '"+about+"'; else echo '%s'; fi\n", of.release, sysroot)
+				write := func(name, text string) {
+					if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o700)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				write(filepath.Join(place, "rustc"), script)
+				if of.cargo {
+					write(filepath.Join(place, "cargo"), "")
+				}
+				for _, f := range of.files {
+					write(filepath.Join(sysroot, f), "")
+				}
+				places = append(places, place)
+			}
+			r, err := firstRust(t.Context(), t.TempDir(), places)
+			if err != nil {
+				if !errors.Is(err, fault.ErrUser) || !strings.Contains(err.Error(), row.want) {
+					t.Errorf("got %v, want %q", err, row.want)
+				}
+				return
+			}
+			if r.release != row.want || (r.linker != "") != (r.release == "1.63.0") {
+				t.Errorf("got %+v, want %s", r, row.want)
+			}
+		})
+	}
+}
+
 func TestBuildWithoutTools(t *testing.T) {
 	for lang, want := range map[string]string{"c": "no C compiler for WebAssembly"} {
 		dir := filepath.Join("..", "..", "plugins", lang, "stats")

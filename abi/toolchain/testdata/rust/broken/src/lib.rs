@@ -1,0 +1,3 @@
+//! Does not compile.
+
+pub const N: i32 = "text";
