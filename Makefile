@@ -56,7 +56,7 @@ check: go-version ## format, vet, staticcheck, import table, go.mod
 race: go-version ## all tests of engine, ABI and host under the race detector, where a C compiler is found
 	@sh scripts/race.sh $(RACE)
 
-toolchains: go-version ## tests of the SDKs in C and Rust; installs their compilers from Debian where they are missing
+toolchains: go-version ## tests of the SDKs in C, Rust and AssemblyScript; installs their compilers where they are missing
 	@sh scripts/toolchains.sh
 
 bench: build guests ## workload W1 against the reference loop: CPU seconds, ratio, peak memory

@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 go build -o bin/tidemark ./cmd/host
-for lang in c rust; do
+for lang in c rust assemblyscript; do
 	mkdir -p internal/wasmtest/built/$lang
 	for dir in plugins/$lang/*/; do
 		bin/tidemark plugin build "$dir" -o "internal/wasmtest/built/$lang/$(basename "$dir").wasm"

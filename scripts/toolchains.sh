@@ -1,8 +1,9 @@
 #!/bin/sh
-# The tests of the SDKs in C and Rust, which need other compilers than Go's: the SDKs'
-# own and those of the example plug-ins, natively; then new projects, what authors get
+# The tests of the SDKs in C, Rust and AssemblyScript, which need other compilers than
+# Go's: the SDKs' own and those of the example plug-ins, natively; then new projects, what authors get
 # wrong, and whether the modules in internal/wasmtest/built are those of their sources.
 # Installs from Debian what is missing, as root; elsewhere it says what that is.
+# AssemblyScript comes with npm, into sdk/assemblyscript/node_modules.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -33,6 +34,22 @@ if [ -n "$packages" ]; then
 	}
 fi
 
+if ! command -v npm >/dev/null || ! node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)'; then
+	echo "toolchains: AssemblyScript needs Node.js 20 or newer with npm: https://nodejs.org" >&2
+	exit 1
+fi
+fetch() {
+	npm ci --prefix sdk/assemblyscript --no-audit --no-fund --loglevel=error
+}
+if ! cmp -s sdk/assemblyscript/package-lock.json sdk/assemblyscript/node_modules/.lock; then
+	echo "toolchains: installing AssemblyScript"
+	fetch || fetch || fetch || { # as above
+		echo "toolchains: npm could not install what sdk/assemblyscript/package-lock.json names" >&2
+		exit 1
+	}
+	cp sdk/assemblyscript/package-lock.json sdk/assemblyscript/node_modules/.lock
+fi
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -51,6 +68,15 @@ ln -s /usr/bin/rustc /usr/bin/rustdoc /usr/bin/cargo "$work/bin"
 PATH=$work/bin:$PATH
 export PATH
 CARGO_TARGET_DIR="$work/target" RUSTFLAGS="-D warnings" cargo test --quiet --workspace
+
+echo "toolchains: AssemblyScript"
+for dir in sdk/assemblyscript plugins/assemblyscript; do
+	(cd $dir && node --test --test-reporter=tap) >"$work/report" || {
+		cat "$work/report" >&2
+		exit 1
+	}
+	sed -n 's/^# \(tests\|pass\|fail\) /&/p' "$work/report"
+done
 
 echo "toolchains: modules"
 go test -tags toolchains -run 'EveryLanguage|Committed' ./abi/toolchain

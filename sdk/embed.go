@@ -7,5 +7,5 @@ import "embed"
 // Files holds the SDKs, one folder for each language of `plugin new`, and template/,
 // with one for each, too, which has a folder for each kind of plug-in.
 //
-//go:embed go/*.go c/*.c c/*.h rust/Cargo.toml rust/src template
+//go:embed go/*.go c/*.c c/*.h rust/Cargo.toml rust/src assemblyscript/asconfig.json assemblyscript/*.ts assemblyscript/*.js assemblyscript/tidemark/*.ts template
 var Files embed.FS

@@ -44,6 +44,11 @@ func languages() []language {
 				c, err := findClang(ctx, dir)
 				return "clang " + c.release, err
 			}, compileC},
+		{"assemblyscript", "asconfig.json", "npm test",
+			func(ctx context.Context, dir string) (string, error) {
+				a, err := findAsc(ctx, dir)
+				return "assemblyscript " + a.release, err
+			}, compileAssemblyScript},
 	}
 }
 
@@ -74,7 +79,7 @@ func languageOf(dir string) (language, error) {
 			return l, nil
 		}
 	}
-	return language{}, fault.Userf("directory %s has no sources of a plug-in (*.go, *.c or Cargo.toml): a new project comes from `tidemark plugin new --lang %s NAME`",
+	return language{}, fault.Userf("directory %s has no sources of a plug-in (*.go, *.c, Cargo.toml or asconfig.json): a new project comes from `tidemark plugin new --lang %s NAME`",
 		dir, strings.Join(Languages(), "|"))
 }
 

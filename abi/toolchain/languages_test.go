@@ -5,6 +5,7 @@ package toolchain
 import (
 	"bytes"
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -21,7 +22,7 @@ import (
 // installs them and runs the tests.
 
 // madeWith are the compilers that made the modules of wasmtest.Built.
-var madeWith = map[string]string{"c": "clang 19.1.7", "rust": "rustc 1.63.0"}
+var madeWith = map[string]string{"c": "clang 19.1.7", "rust": "rustc 1.63.0", "assemblyscript": "assemblyscript 0.28.20"}
 
 func TestCommittedModulesAreThoseOfTheirSources(t *testing.T) {
 	for _, lang := range wasmtest.Languages() {
@@ -51,6 +52,11 @@ func TestANewProjectInEveryLanguageTestsAndBuilds(t *testing.T) {
 				if err := New(env.Real().FS, lang, "aggregate", dir); err != nil {
 					t.Fatal(err)
 				}
+				if lang == "assemblyscript" { // what npm install would put there
+					if err := os.Symlink(nodeModules(t), filepath.Join(dir, "node_modules")); err != nil {
+						t.Fatal(err)
+					}
+				}
 				built, err := Build(t.Context(), dir)
 				if err != nil {
 					t.Fatal(err)
@@ -78,6 +84,16 @@ func TestANewProjectInEveryLanguageTestsAndBuilds(t *testing.T) {
 	}
 }
 
+// nodeModules is where scripts/toolchains.sh installs the compiler of AssemblyScript.
+func nodeModules(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("..", "..", "sdk", "assemblyscript", "node_modules"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 func TestBuildErrorsInEveryLanguage(t *testing.T) {
 	for _, row := range []struct {
 		name, dir string
@@ -90,6 +106,9 @@ func TestBuildErrorsInEveryLanguage(t *testing.T) {
 		{"Rust without an aggregate", "testdata/rust/nothing", []string{"does not export the function tm_"}},
 		{"a name with capitals", "testdata/rust/name", []string{`aggregate "Name": a name matches`}},
 		{"a default that JSON does not know", "testdata/c/default", []string{`param "k": has a default that is not a plain whole number`}},
+		{"AssemblyScript that does not compile", "testdata/assemblyscript/broken", []string{"in index.ts(3,1)", "undeclared"}},
+		{"AssemblyScript without an aggregate", "testdata/assemblyscript/nothing", []string{"panic: tidemark: no aggregate is registered"}},
+		{"an accumulator with a reference", "testdata/assemblyscript/reference", []string{"accumulator Names holds a reference", "use variableAggregate"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, err := Build(t.Context(), row.dir)
@@ -124,7 +143,7 @@ func TestGuestsOfEveryLanguageSayWhatWentWrong(t *testing.T) {
 				want []string // any of them
 			}{
 				{"panic", []string{"panic: a fit of temper"}},
-				{"hoard", []string{"panic: out of memory"}},
+				{"hoard", []string{"panic: out of memory", "unreachable"}},
 				{"deep", []string{"out of bounds memory access", "stack overflow"}},
 			} {
 				m.restart()

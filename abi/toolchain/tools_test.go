@@ -125,8 +125,78 @@ func TestFindRust(t *testing.T) {
 	}
 }
 
+func TestFindAsc(t *testing.T) {
+	project := filepath.Join(t.TempDir(), "project") // no directory above it has node_modules
+	if err := os.Mkdir(project, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(project, "asconfig.json"), []byte(`{"extends": "../lib/asconfig.json"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const install = "install it once: npm install in the project"
+	for _, row := range []struct {
+		name     string
+		programs map[string]string
+		want     string // part of the error
+	}{
+		{"nothing", nil, "needs Node.js 20 or newer"},
+		{"node alone", map[string]string{"node": "v20.0.0"}, install},
+		{"an old node", map[string]string{"node": "v18.20.4", "asc": ""}, `says that its version is "v18.20.4"`},
+		{"no node", map[string]string{"asc": "Version 0.28.20"}, "no node in the PATH"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			tools(t, row.programs)
+			a, err := findAsc(t.Context(), project)
+			if err == nil || !errors.Is(err, fault.ErrUser) || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("got %v, %v, want %q", a, err, row.want)
+			}
+		})
+	}
+	// One program stands for both: it answers for the compiler when it is given a file.
+	for _, row := range []struct{ asc, want string }{
+		{"Version 0.28.20", "0.28.20"},
+		{"Version 0.29.0", "0.29.0"},
+		{"Version 0.27.30", `says that its version is "Version 0.27.30"`},
+		{"Version 1.0.0", `says that its version is "Version 1.0.0"`},
+		{"something else", `says that its version is "something else"`},
+	} {
+		t.Run(row.asc, func(t *testing.T) {
+			path := tools(t, map[string]string{"asc": ""})
+			node := "#!/bin/sh\ncase $1 in --version) echo v20.0.0 ;; *) echo '" + row.asc + "' ;; esac\n"
+			if err := os.WriteFile(filepath.Join(path, "node"), []byte(node), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			parent, inner := filepath.Dir(project), filepath.Join("node_modules", "assemblyscript", "bin", "asc.js")
+			// Each goes before those above it.
+			for _, at := range []string{filepath.Join(path, "asc"), filepath.Join(parent, "lib", inner), filepath.Join(parent, inner), filepath.Join(project, inner)} {
+				if err := os.MkdirAll(filepath.Dir(at), 0o777); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(at, nil, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				a, err := findAsc(t.Context(), project)
+				if err != nil {
+					if !errors.Is(err, fault.ErrUser) || !strings.Contains(err.Error(), row.want) {
+						t.Errorf("got %v, want %q", err, row.want)
+					}
+					continue
+				}
+				if a.release != row.want || a.script != at {
+					t.Errorf("got %+v, want %s in %s", a, row.want, at)
+				}
+			}
+			for _, at := range []string{project, parent, filepath.Join(parent, "lib")} {
+				if err := os.RemoveAll(filepath.Join(at, "node_modules")); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 func TestBuildWithoutTools(t *testing.T) {
-	for lang, want := range map[string]string{"c": "no C compiler for WebAssembly"} {
+	for lang, want := range map[string]string{"c": "no C compiler for WebAssembly", "assemblyscript": "no node in the PATH"} {
 		dir := filepath.Join("..", "..", "plugins", lang, "stats")
 		tools(t, nil)
 		if _, err := Build(t.Context(), dir); !errors.Is(err, fault.ErrUser) || !strings.Contains(err.Error(), want) {

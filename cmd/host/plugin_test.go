@@ -35,8 +35,8 @@ func TestPluginMistakes(t *testing.T) {
 		want string
 	}{
 		{"an unknown command", []string{"bild"}, `has no command "bild"`},
-		{"new without a language", []string{"new", "x"}, "say the language with --lang; there is an SDK for c, go, rust"},
-		{"new in an unknown language", []string{"new", "--lang", "cobol", "x"}, "there is one for c, go, rust"},
+		{"new without a language", []string{"new", "x"}, "say the language with --lang; there is an SDK for assemblyscript, c, go, rust"},
+		{"new in an unknown language", []string{"new", "--lang", "cobol", "x"}, "there is one for assemblyscript, c, go, rust"},
 		{"new without a name", []string{"new", "--lang", "go"}, "wants the name of the plug-in"},
 		{"new with a bad name", []string{"new", "--lang", "go", filepath.Join(dir, "X")}, `name "X"`},
 		{"new where there is something", []string{"new", "--lang", "go", text}, "text.wasm"},

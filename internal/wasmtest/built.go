@@ -14,7 +14,7 @@ var built embed.FS
 
 // Languages are those of Built. The plug-ins in Go are not among them: tests build
 // them.
-func Languages() []string { return []string{"c", "rust"} }
+func Languages() []string { return []string{"c", "rust", "assemblyscript"} }
 
 // Plugins are the plug-ins that there are in every language, in Go too.
 func Plugins() []string { return []string{"stats", "distinct", "top_k"} }

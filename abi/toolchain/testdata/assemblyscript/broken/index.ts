@@ -1,0 +1,3 @@
+// A plug-in that does not compile.
+
+undeclared();

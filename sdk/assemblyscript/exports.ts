@@ -1,0 +1,6 @@
+// What a module exports (abi/SPEC.md, section 4), beside its memory and _initialize.
+export {
+  tm_arena, tm_configure, tm_manifest,
+  tm_aggregate_create, tm_aggregate_add, tm_aggregate_merge, tm_aggregate_result,
+} from "tidemark/raw";
+import "tidemark/print"; // abort, which asconfig.json names

@@ -1,0 +1,98 @@
+// Accumulators of a fixed size, changed in place.
+import { Aggregate, register } from "./aggregate";
+import { Frame, refuses, Status } from "./frame";
+import { jsonString } from "./json";
+import { Spec } from "./spec";
+
+/** Bounds accumulators of a fixed size (abi/SPEC.md, section 2). */
+const MAX_WIDTH: u32 = 4096;
+
+/** The bit of a class's type information that says that no field is a reference. */
+const POINTER_FREE: u32 = 1 << 5;
+
+/**
+ * Registers an aggregate whose accumulator is a class with fields of plain numbers and
+ * truth values, at most 4,096 bytes. It lies in the frame itself, where its methods
+ * change it in place: nothing is copied, encoded or allocated. A fresh one has the
+ * values that its class declares. Its memory layout is what the host keeps, so a
+ * changed layout needs a new Spec.schema.
+ *
+ * A has the methods
+ *
+ *     add(r: Row): string | null     // folds a record in
+ *     merge(o: A): string | null     // folds in the records behind o, which came later
+ *     result(w: Row): string | null  // writes the row of output columns
+ *
+ * and a constructor without arguments, if it has one. It must neither be kept nor
+ * extended: `this` and o lie in the host's bytes. A text in place of null refuses what
+ * is being worked on. A module registers one aggregate.
+ */
+export function fixedAggregate<A>(spec: Spec): void {
+  const size = <u32>offsetof<A>();
+  if ((__typeinfo(idof<A>()) & POINTER_FREE) == 0) {
+    throw new Error("tidemark: aggregate " + jsonString(spec.name) + ": accumulator " + nameof<A>() +
+      " holds a reference: a fixed accumulator has no strings, arrays or other objects; use variableAggregate");
+  }
+  if (size == 0 || size > MAX_WIDTH) {
+    throw new Error("tidemark: aggregate " + jsonString(spec.name) + ": accumulator " + nameof<A>() + " has " +
+      size.toString() + " bytes; a fixed accumulator has 1 to 4096");
+  }
+  register(new Fixed<A>(spec, widthOf<A>()));
+}
+
+/** The size of an accumulator, rounded up to 8: a constant for the compiler. */
+function widthOf<A>(): u32 {
+  return (<u32>offsetof<A>() + 7) & ~7;
+}
+
+class Fixed<A> extends Aggregate {
+  private accs: usize = 0; // of a call to result
+
+  /** The address of the row of accumulators at an offset, or 0. */
+  private row(f: Frame, off: u32): usize {
+    return f.area(off, f.groups * widthOf<A>());
+  }
+
+  protected create(f: Frame): Status {
+    const at = this.row(f, f.acc);
+    if (at == 0) return Status.BAD_FRAME;
+    memory.fill(at, 0, f.groups * widthOf<A>()); // the padding too, so that equal accumulators are equal bytes
+    const fresh = instantiate<A>();
+    for (let i: u32 = 0; i < f.groups; i++) {
+      f.op = i;
+      memory.copy(at + i * widthOf<A>(), changetype<usize>(fresh), offsetof<A>());
+    }
+    return Status.OK;
+  }
+
+  protected add(f: Frame): Status {
+    const at = this.row(f, f.acc), group = f.groupOf();
+    if (at == 0 || group == 0) return Status.BAD_FRAME;
+    for (let r: u32 = 0, n = f.rows; r < n; r++) { // the record path
+      f.op = r;
+      const why = changetype<A>(at + load<u32>(group + (r << 2)) * widthOf<A>()).add(r);
+      if (refuses(why)) return f.refuse(why);
+    }
+    return Status.OK;
+  }
+
+  protected merge(f: Frame): Status {
+    const at = this.row(f, f.acc), from = this.row(f, f.from);
+    if (at == 0 || from == 0) return Status.BAD_FRAME;
+    for (let i: u32 = 0, n = f.groups; i < n; i++) {
+      f.op = i;
+      const why = changetype<A>(at + i * widthOf<A>()).merge(changetype<A>(from + i * widthOf<A>()));
+      if (refuses(why)) return f.refuse(why);
+    }
+    return Status.OK;
+  }
+
+  protected openAccs(f: Frame): bool {
+    this.accs = this.row(f, f.acc);
+    return this.accs != 0;
+  }
+
+  protected write(i: u32): string | null {
+    return changetype<A>(this.accs + i * widthOf<A>()).result(i);
+  }
+}
