@@ -1,9 +1,9 @@
 #!/bin/sh
 # The tests of the SDKs in C, Rust and AssemblyScript, which need other compilers than
-# Go's: the SDKs' own and those of the example plug-ins, natively; then new projects, what authors get
-# wrong, and whether the modules in internal/wasmtest/built are those of their sources.
-# Installs from Debian what is missing, as root; elsewhere it says what that is.
-# AssemblyScript comes with npm, into sdk/assemblyscript/node_modules.
+# Go's: the SDKs' own and those of the example plug-ins, natively; then new projects,
+# what authors get wrong, and whether the modules in internal/wasmtest/built are those
+# of their sources. Installs from Debian what is missing, as root; elsewhere it says
+# what that is. AssemblyScript comes with npm, into sdk/assemblyscript/node_modules.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -129,7 +129,8 @@ func compileC(ctx context.Context, dir, work string) ([]byte, error) {
 		"-Wl,--stack-first", "-Wl,-z,stack-size=262144",
 		"-o", out,
 	}
-	if err := compile(ctx, dir, nil, tools.compiler, append(args, sources...)...); err != nil {
+	// clang runs a wasm-opt over the module where it sees one, which gives other bytes.
+	if err := compile(ctx, dir, []string{"PATH=" + work}, tools.compiler, append(args, sources...)...); err != nil {
 		return nil, err
 	}
 	module, err := os.ReadFile(out)

@@ -94,6 +94,23 @@ func nodeModules(t *testing.T) string {
 	return dir
 }
 
+// clang runs a wasm-opt that it finds in the PATH; here that would break the build.
+func TestNoOtherToolChangesAModuleInEveryLanguage(t *testing.T) {
+	tools := t.TempDir()
+	if err := os.WriteFile(filepath.Join(tools, "wasm-opt"), []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", tools+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for _, lang := range wasmtest.Languages() {
+		built, err := Build(t.Context(), filepath.Join("..", "..", "plugins", lang, "stats"))
+		if err != nil {
+			t.Errorf("%s: %v", lang, err)
+		} else if !bytes.Equal(built.Module, wasmtest.Built(t, lang, "stats")) {
+			t.Errorf("%s: another module", lang)
+		}
+	}
+}
+
 func TestBuildErrorsInEveryLanguage(t *testing.T) {
 	for _, row := range []struct {
 		name, dir string
