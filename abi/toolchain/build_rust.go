@@ -54,10 +54,12 @@ func firstRust(ctx context.Context, dir string, places []string) (rust, error) {
 			continue
 		}
 		problem, err := r.check(ctx, dir)
-		if err != nil {
-			return rust{}, err
-		}
-		if problem == "" {
+		switch {
+		case ctx.Err() != nil:
+			return rust{}, fmt.Errorf("look for a Rust toolchain: %w", ctx.Err())
+		case err != nil: // rustup without a toolchain, for one
+			problem = "does not work: " + err.Error()
+		case problem == "":
 			return r, nil
 		}
 		problems = append(problems, "; "+r.compiler+" "+problem)

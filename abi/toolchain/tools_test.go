@@ -83,6 +83,8 @@ func TestFindRust(t *testing.T) {
 		{"a distribution's", []toolchain{{"1.63.0", true, []string{wasm}}}, true, "1.63.0"},
 		{"a distribution's without a linker", []toolchain{{"1.63.0", true, []string{wasm}}}, false, "needs the linker wasm-ld-14 (apt install lld-14)"},
 		{"the second will do", []toolchain{{"1.95.0", true, nil}, {"1.63.0", true, []string{wasm}}}, true, "1.63.0"},
+		{"the first does not work", []toolchain{{"none", true, nil}, {"1.63.0", true, []string{wasm}}}, true, "1.63.0"},
+		{"none works", []toolchain{{"none", true, nil}}, true, "rustc does not work: "},
 		{"too old", []toolchain{{"1.62.1", true, []string{wasm, lld}}}, true, `is of version "1.62.1"`},
 		{"no cargo", []toolchain{{"1.97.0-nightly", false, []string{wasm, lld}}}, true, "has no cargo beside it"},
 		{"something else", []toolchain{{"of summer", true, nil}}, true, `is of version "of summer"`},
@@ -97,6 +99,9 @@ func TestFindRust(t *testing.T) {
 			for _, of := range row.places {
 				place, sysroot := t.TempDir(), t.TempDir()
 				script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = -vV ]; then echo '"+about+"'; else echo '%s'; fi\n", of.release, sysroot)
+				if of.release == "none" {
+					script = "#!/bin/sh\necho no toolchain is chosen >&2\nexit 1\n"
+				}
 				write := func(name, text string) {
 					if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o700)); err != nil {
 						t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,23 @@ import (
 	"tidemark/internal/fault"
 	"tidemark/internal/wasmtest"
 )
+
+// compiled is a directory for compiled modules: some tests of this package share one of
+// 2 MB, which takes the race detector ten seconds to compile.
+var compiled string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "tidemark-compiled-")
+	if err != nil {
+		panic(err)
+	}
+	compiled = dir
+	code := m.Run()
+	if err := os.RemoveAll(dir); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
+}
 
 // memory opens plug-ins by their name from a map.
 func memory(files map[string][]byte) Opener {
@@ -33,7 +51,7 @@ func memory(files map[string][]byte) Opener {
 // host returns a Plugins over files.
 func host(tb testing.TB, files map[string][]byte) *Plugins {
 	tb.Helper()
-	c, err := guest.NewInProcess(tb.Context(), "")
+	c, err := guest.NewInProcess(tb.Context(), compiled)
 	if err != nil {
 		tb.Fatal(err)
 	}

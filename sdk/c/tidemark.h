@@ -213,10 +213,11 @@ static inline tm_text tm_string_value(const tm_string_param *p) { return p->para
 
 /* ---- Memory ----------------------------------------------------------------------
  *
- * There is no malloc and nothing to free: memory from tm_alloc lasts until the
- * function of the plug-in that the SDK called has returned, in add until the call of
- * all records is done. What configure takes lasts as long as the instance. Where the
- * host gives no more, the instance ends: none of these functions fails. */
+ * There is no malloc and nothing to free. Memory from tm_alloc lasts while something is
+ * worked on: in add until all records of the call are done and their accumulators are
+ * answered, elsewhere until the one accumulator is. What configure takes lasts as long
+ * as the instance. Where the host gives no more, the instance ends: none of these
+ * functions fails. */
 
 /* n zeroed bytes, aligned to 8. */
 void *tm_alloc(size_t n);
