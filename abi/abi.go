@@ -58,6 +58,7 @@ const (
 	ExportWatermark  = "tm_watermark"
 	ExportTick       = "tm_watermark_tick"
 	ExportMap        = "tm_map"
+	ExportTrigger    = "tm_trigger"
 	ExportManifest   = "tm_manifest"
 )
 
@@ -211,6 +212,9 @@ func Exports(m *Manifest) []Export {
 	}
 	if m != nil && m.Generator != nil {
 		list = append(list, Export{ExportWatermark, frame, true}, Export{ExportTick, frame, false})
+	}
+	if m != nil && m.Trigger != nil {
+		list = append(list, Export{ExportTrigger, frame, true})
 	}
 	return append(list, Export{ExportManifest, place, false})
 }

@@ -18,7 +18,7 @@ func TestSpecNamesWhatIsHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := string(b)
-	for _, e := range abi.Exports(&abi.Manifest{Aggregate: &abi.Aggregate{}, Process: &abi.Process{}, Pair: &abi.Pair{}, Generator: &abi.Generator{}, Map: &abi.Map{}}) {
+	for _, e := range abi.Exports(&abi.Manifest{Aggregate: &abi.Aggregate{}, Process: &abi.Process{}, Pair: &abi.Pair{}, Generator: &abi.Generator{}, Map: &abi.Map{}, Trigger: &abi.Trigger{}}) {
 		want := "`" + e.Name
 		if !strings.Contains(spec, want) {
 			t.Errorf("SPEC.md does not have %s", want)
@@ -84,6 +84,13 @@ func TestFramesOfFiringsAndPairsAreAsTheSpecSays(t *testing.T) {
 	p.Put(b)
 	if got, want := hex.EncodeToString(b), word(1)+word(2)+"ffffffffffffffff"; got != want {
 		t.Errorf("pair: got  %s\nwant %s", got, want)
+	}
+	b = make([]byte, abi.PaneOpBytes)
+	o := abi.PaneOp{Start: 1, End: 2, Watermark: 3, Now: -1, Time: 5, What: 6, Slot: 7, Row: 8, From: 9, Flags: abi.Ending}
+	o.Put(b)
+	want = word(1) + word(0) + word(2) + word(0) + word(3) + word(0) + "ffffffffffffffff" + word(5) + word(0) + word(6) + word(7) + word(8) + word(9) + word(1) + word(0)
+	if got := hex.EncodeToString(b); got != want {
+		t.Errorf("operation: got  %s\nwant %s", got, want)
 	}
 }
 

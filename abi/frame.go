@@ -25,6 +25,7 @@ const (
 	BlockBytes  = 48 // the block that the header's Block names
 	FiringBytes = 64
 	PairBytes   = 16
+	PaneOpBytes = 64 // an operation of tm_trigger
 	EntryBytes  = 16 // head of an entry of the answer
 )
 
@@ -36,6 +37,18 @@ const (
 	KeyState    = 0x8000_0000
 	WindowState = 0x8000_0001
 )
+
+// What an entry of the answer of tm_trigger is, beside KeyState; the body is 8 bytes.
+const (
+	Verdict               = 0 // bit 0 fire, bit 1 purge
+	SetEventTimer         = 1
+	SetProcessingTimer    = 2
+	DeleteEventTimer      = 3
+	DeleteProcessingTimer = 4
+)
+
+// Ending is the flag of an operation of tm_trigger: time goes to its end.
+const Ending = 1
 
 // Header is the host's part of a frame's header; all offsets are in bytes from the
 // start of the frame.
@@ -121,6 +134,29 @@ func (f *Firing) Put(b []byte) {
 	}
 	for i, v := range [8]uint32{f.Key, f.Window, f.Revision, 0, f.From[0], f.To[0], f.From[1], f.To[1]} {
 		binary.LittleEndian.PutUint32(b[32+4*i:], v)
+	}
+}
+
+// PaneOp is an operation of tm_trigger in a frame: What 0 is an element, 1 a timer of event
+// time, 2 one of processing time, 3 a merge, 4 a clear.
+type PaneOp struct {
+	Start, End, Watermark, Now int64
+	Time                       int64 // of the record or the timer
+	What                       uint32
+	Slot                       uint32 // of the pane's state
+	Row                        uint32 // element: of the list
+	From                       uint32 // merge: slot of the state that is taken over
+	Flags                      uint32
+}
+
+// Put writes the operation to the start of b.
+func (p *PaneOp) Put(b []byte) {
+	b = b[:PaneOpBytes]
+	for i, v := range [5]int64{p.Start, p.End, p.Watermark, p.Now, p.Time} {
+		binary.LittleEndian.PutUint64(b[8*i:], uint64(v))
+	}
+	for i, v := range [6]uint32{p.What, p.Slot, p.Row, p.From, p.Flags, 0} {
+		binary.LittleEndian.PutUint32(b[40+4*i:], v)
 	}
 }
 

@@ -25,6 +25,7 @@ type Manifest struct {
 	Pair      *Pair
 	Generator *Generator
 	Map       *Map
+	Trigger   *Trigger
 }
 
 // Aggregate describes the aggregate of a module.
@@ -300,10 +301,11 @@ func (r *manifestReader) manifest(n node) *Manifest {
 		"pair":      func(path string, n node) { m.Pair = r.pair(path, n) },
 		"watermark": func(path string, n node) { m.Generator = r.generator(path, n) },
 		"map":       func(path string, n node) { m.Map = r.mapping(path, n) },
+		"trigger":   func(path string, n node) { m.Trigger = r.trigger(path, n) },
 	})
 	r.need("", seen, "name", "version")
 	kind := ""
-	for _, k := range [...]string{"aggregate", "process", "pair", "watermark", "map"} {
+	for _, k := range [...]string{"aggregate", "process", "pair", "watermark", "map", "trigger"} {
 		switch {
 		case !seen[k]:
 		case kind != "":
@@ -313,7 +315,7 @@ func (r *manifestReader) manifest(n node) *Manifest {
 		}
 	}
 	if seen != nil && kind == "" {
-		r.fail("", "must have a member that says what the module is: aggregate, process, pair, watermark or map")
+		r.fail("", "must have a member that says what the module is: aggregate, process, pair, watermark, map or trigger")
 	}
 	return m
 }

@@ -97,11 +97,7 @@ func (r *manifestReader) generator(path string, n node) *Generator {
 	r.need(path, r.object(path, n, map[string]func(string, node){
 		"inputs": func(path string, n node) { g.Inputs = r.columns(path, n, true) },
 		"params": func(path string, n node) { g.Params = r.params(path, n) },
-		"state": func(path string, n node) {
-			var schema int64
-			r.need(path, r.object(path, n, map[string]func(string, node){"schema": r.number(&schema, 1, math.MaxUint32)}), "schema")
-			g.Schema = uint32(schema)
-		},
+		"state":  r.schema(&g.Schema),
 	}), "inputs")
 	return g
 }
@@ -114,4 +110,13 @@ func (r *manifestReader) mapping(path string, n node) *Map {
 		"params":  func(path string, n node) { m.Params = r.params(path, n) },
 	}), "inputs", "outputs")
 	return m
+}
+
+// schema reads the state of what keeps one sort of it.
+func (r *manifestReader) schema(dst *uint32) func(string, node) {
+	return func(path string, n node) {
+		var schema int64
+		r.need(path, r.object(path, n, map[string]func(string, node){"schema": r.number(&schema, 1, math.MaxUint32)}), "schema")
+		*dst = uint32(schema)
+	}
 }

@@ -53,7 +53,7 @@ func TestParseManifestRefuses(t *testing.T) {
 		{"no name", `"name": "stats", `, ``, "manifest name: is missing"},
 		{"an empty name", `"stats"`, `""`, `manifest name: "" is no name`},
 		{"a version too long", `"1.0.0"`, `"` + strings.Repeat("1", 65) + `"`, "manifest version: has 65 bytes, at most 64"},
-		{"no kind", `"aggregate"`, `"trigger"`, "manifest: must have a member that says what the module is: aggregate, process, pair, watermark or map"},
+		{"no kind", `"aggregate"`, `"gatherer"`, "manifest: must have a member that says what the module is: aggregate, process, pair, watermark, map or trigger"},
 		{"two kinds", `"sdk": "go"`, `"process": {"inputs": [], "outputs": [{"name": "n", "type": "int64"}]}`, "manifest process: stands beside aggregate: a module is one of them"},
 		{"an unknown type", `"type": "int64"}, {`, `"type": "int32"}, {`, "manifest aggregate.outputs[0].type: must be int64, float64, bool, string or timestamp"},
 		{"a column twice", `"mean"`, `"count"`, `manifest aggregate.outputs[1].name: "count" occurs twice`},
@@ -226,6 +226,31 @@ func TestParseManifestOfAFunctionOfSingleRecords(t *testing.T) {
 		{"no outputs", `[{"name": "section", "type": "string"}]`, `[]`, "manifest map.outputs: must have at least one entry"},
 		{"state", `"inputs"`, `"state": {}, "inputs"`, "manifest map.state: unknown member"},
 		{"two kinds", `"map"`, `"watermark": {"inputs": []}, "map"`, "stands beside"},
+	} {
+		if _, err := abi.ParseManifest([]byte(strings.Replace(text, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
+		}
+	}
+}
+
+func TestParseManifestOfATrigger(t *testing.T) {
+	const text = `{"name": "urgent", "version": "1", "trigger": {"inputs": [{"name": "kind", "type": "string", "nullable": true}],
+		"params": [{"name": "n", "type": "int64", "default": 5}], "state": {"schema": 2}, "may_purge": true, "merges": true}}`
+	got, err := abi.ParseManifest([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &abi.Manifest{Name: "urgent", Version: "1", Trigger: &abi.Trigger{
+		Inputs: []abi.Column{{Name: "kind", Kind: abi.String, Nullable: true}}, Schema: 2, MayPurge: true, Merges: true,
+		Params: []abi.Param{{Name: "n", Kind: abi.Int64, HasDefault: true, Default: abi.Value{Int: 5}}}}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got.Trigger, want.Trigger)
+	}
+	for _, c := range []struct{ name, old, new, want string }{
+		{"no inputs", `"inputs": [{"name": "kind", "type": "string", "nullable": true}],`, ``, "manifest trigger.inputs: is missing"},
+		{"outputs", `"state"`, `"outputs": [], "state"`, "manifest trigger.outputs: unknown member"},
+		{"a state without schema", `"schema": 2`, ``, "manifest trigger.state.schema: is missing"},
+		{"a flag that is none", `"merges": true`, `"merges": 1`, "manifest trigger.merges: must be true or false"},
 	} {
 		if _, err := abi.ParseManifest([]byte(strings.Replace(text, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.want)

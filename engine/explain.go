@@ -16,6 +16,9 @@ func PlanOf(g *job.Graph, st *job.Step) window.Choice {
 	name = func(t *job.Trigger) { // the fields that a shape reads; their kinds do not matter
 		if t != nil {
 			spec.fields = append(spec.fields, stream.Field{Name: t.Field})
+			for _, c := range t.Columns {
+				spec.fields = append(spec.fields, stream.Field{Name: c.Field})
+			}
 			name(t.Inner)
 		}
 	}
@@ -27,7 +30,7 @@ func PlanOf(g *job.Graph, st *job.Step) window.Choice {
 	s := window.Spec{Sources: fromSources(g, st)}
 	s.Key = make([]stream.Field, len(st.Key))
 	s.Lateness = ms(st.AllowedLateness)
-	if err := (&Job{}).shape(spec, &s); err != nil {
+	if err := shape(spec, &s, declaredTrigger); err != nil {
 		panic("BUG: the job was checked: " + err.Error())
 	}
 	s.Join, s.SetAside = st.Join != nil, st.OnError == job.DeadLetter

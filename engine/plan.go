@@ -356,7 +356,7 @@ func closeFunctions(s *window.Spec) error {
 	if s.Table != nil {
 		errs = append(errs, s.Table.Close())
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, closeTrigger(s))...)
 }
 
 // function makes an instance of an aggregate for one subtask.

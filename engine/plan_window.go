@@ -23,12 +23,12 @@ func (j *Job) windowSpec(ctx context.Context, st *stepSpec) (window.Spec, error)
 	s.SetAside = st.OnError == job.DeadLetter
 	s.Fine = j.graph.Settings.OrderReplay || j.opts.fine
 	s.GapCol, s.ValueCol = -1, -1
-	if err := j.shape(st, &s); err != nil {
-		return s, fault.As(fault.ErrUser, err)
+	if err := shape(st, &s, j.userTriggers(ctx)); err != nil {
+		return s, err
 	}
 	if st.join != nil {
 		if err := st.join.functions(ctx, j, st, &s); err != nil {
-			return s, err
+			return s, errors.Join(err, closeTrigger(&s))
 		}
 		return s, j.process(ctx, st, &s)
 	}
@@ -46,7 +46,7 @@ func (j *Job) windowSpec(ctx context.Context, st *stepSpec) (window.Spec, error)
 	if s.Assigner.Merging() {
 		var err error
 		if st.order, err = listsWhole(st, &s); err != nil {
-			return s, err
+			return s, errors.Join(err, closeTrigger(&s))
 		}
 	}
 	if err := j.process(ctx, st, &s); err != nil {
@@ -85,11 +85,11 @@ func listsWhole(st *stepSpec, s *window.Spec) (order []int, err error) {
 	return order, nil
 }
 
-// shape sets assigner, trigger and evictor.
-func (j *Job) shape(st *stepSpec, s *window.Spec) (err error) {
+// shape sets assigner, trigger and evictor; user makes triggers of plug-ins.
+func shape(st *stepSpec, s *window.Spec, user userTriggers) (err error) {
 	w := st.Window
 	if s.Assigner, err = assigner(w); err != nil {
-		return err
+		return fault.As(fault.ErrUser, err)
 	}
 	if w.GapField != "" {
 		s.GapCol = column(st.fields, w.GapField)
@@ -107,7 +107,7 @@ func (j *Job) shape(st *stepSpec, s *window.Spec) (err error) {
 	}
 	s.Trigger = standard
 	if st.Trigger != nil {
-		if s.Trigger, err = j.trigger(st, st.Trigger, s); err != nil {
+		if s.Trigger, err = stepTrigger(st, st.Trigger, s, user); err != nil {
 			return err
 		}
 	}
@@ -120,8 +120,8 @@ func (j *Job) shape(st *stepSpec, s *window.Spec) (err error) {
 	return nil
 }
 
-// trigger makes a trigger, with those inside it.
-func (j *Job) trigger(st *stepSpec, t *job.Trigger, s *window.Spec) (trigger.Trigger, error) {
+// stepTrigger makes a trigger, with those inside it.
+func stepTrigger(st *stepSpec, t *job.Trigger, s *window.Spec, user userTriggers) (trigger.Trigger, error) {
 	domain := trigger.EventTime
 	if t.Time == job.ProcessingTime {
 		domain = trigger.ProcessingTime
@@ -129,7 +129,7 @@ func (j *Job) trigger(st *stepSpec, t *job.Trigger, s *window.Spec) (trigger.Tri
 	var inner trigger.Trigger
 	if t.Inner != nil {
 		var err error
-		if inner, err = j.trigger(st, t.Inner, s); err != nil {
+		if inner, err = stepTrigger(st, t.Inner, s, user); err != nil {
 			return nil, err
 		}
 	}
@@ -159,8 +159,10 @@ func (j *Job) trigger(st *stepSpec, t *job.Trigger, s *window.Spec) (trigger.Tri
 		return trigger.NewNever(), nil
 	case job.TriggerEndOfStream:
 		return trigger.NewEndOfStream(), nil
+	case job.TriggerPlugin:
+		return userTrigger(st, t, user)
 	}
-	return nil, fmt.Errorf("triggers of kind %q are not run by this version", t.Kind)
+	return nil, fault.Userf("triggers of kind %q are not run by this version", t.Kind)
 }
 
 // usesClock reports whether a step has anything to do when only the clock goes on.
@@ -169,7 +171,7 @@ func usesClock(st *job.Step) bool {
 		return true
 	}
 	for t := st.Trigger; t != nil; t = t.Inner {
-		if t.Kind == job.TriggerProcessingTime || t.Kind == job.TriggerProcessingTimeout || t.Time == job.ProcessingTime {
+		if t.Kind == job.TriggerProcessingTime || t.Kind == job.TriggerProcessingTimeout || t.Kind == job.TriggerPlugin || t.Time == job.ProcessingTime {
 			return true
 		}
 	}

@@ -189,6 +189,10 @@ func (nativePlugins) Map(context.Context, *job.Plugin, *job.Map, []stream.Kind) 
 	panic("BUG: they are process functions")
 }
 
+func (nativePlugins) Trigger(context.Context, *job.Plugin, *job.Trigger, []stream.Kind) (udf.Trigger, error) {
+	panic("BUG: they are process functions")
+}
+
 func (nativePlugins) Generator(context.Context, *job.Plugin, *job.Watermark, []stream.Kind) (udf.Generator, error) {
 	panic("BUG: they are process functions")
 }

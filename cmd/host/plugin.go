@@ -167,6 +167,7 @@ type moduleView struct {
 	Pair       *pairView      `json:"pair,omitempty"`
 	Watermark  *generatorView `json:"watermark,omitempty"`
 	Map        *mapView       `json:"map,omitempty"`
+	Trigger    *triggerView   `json:"trigger,omitempty"`
 	Exports    []linkView     `json:"exports"`
 	Imports    []linkView     `json:"imports"`
 	Memory     []memoryView   `json:"memory"`
@@ -217,6 +218,14 @@ type mapView struct {
 	Inputs  []columnView `json:"inputs"`
 	Outputs []columnView `json:"outputs"`
 	Params  []columnView `json:"params"`
+}
+
+type triggerView struct {
+	Inputs   []columnView `json:"inputs"`
+	Params   []columnView `json:"params"`
+	Schema   uint32       `json:"state_schema,omitempty"`
+	MayPurge bool         `json:"may_purge"`
+	Merges   bool         `json:"merges"`
 }
 
 type sideView struct {
@@ -274,6 +283,9 @@ func viewModule(m *binary.Module) *moduleView {
 		}
 		if g := manifest.Generator; g != nil {
 			v.Watermark = &generatorView{viewColumns(g.Inputs), viewParams(g.Params), g.Schema}
+		}
+		if t := manifest.Trigger; t != nil {
+			v.Trigger = &triggerView{viewColumns(t.Inputs), viewParams(t.Params), t.Schema, t.MayPurge, t.Merges}
 		}
 	}
 	for _, e := range m.Exports {
@@ -432,6 +444,13 @@ func (v *moduleView) show(w io.Writer) {
 		line("watermarks", "%s", map[bool]string{true: fmt.Sprintf("with state of each split, schema %d", g.Schema), false: "without state"}[g.Schema > 0])
 		list("inputs", g.Inputs)
 		list("params", g.Params)
+	}
+	if t := v.Trigger; t != nil {
+		line("fires", "%s", map[bool]string{true: fmt.Sprintf("with state of each window, schema %d", t.Schema), false: "without state"}[t.Schema > 0])
+		line("purges", "%s", map[bool]string{true: "perhaps: windows do not share their parts", false: "never"}[t.MayPurge])
+		line("sessions", "%s", map[bool]string{true: "merge", false: "no: it cannot merge"}[t.Merges])
+		list("inputs", t.Inputs)
+		list("params", t.Params)
 	}
 	if a := v.Aggregate; a != nil {
 		list("inputs", a.Inputs)

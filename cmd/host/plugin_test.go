@@ -173,6 +173,28 @@ func TestInspectShowsWhatCannotBeMetered(t *testing.T) {
 	}
 }
 
+func TestInspectShowsATrigger(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "top.wasm")
+	for _, c := range []struct {
+		more string
+		want []string
+	}{
+		{`,"state":{"schema":4},"merges":true`, []string{"with state of each window, schema 4", "purges       never", "sessions     merge\n"}},
+		{`,"may_purge":true`, []string{"fires        without state", "purges       perhaps: windows do not share their parts", "sessions     no: it cannot merge"}},
+	} {
+		manifest := `{"name":"top","version":"2.1","trigger":{"inputs":[{"name":"v","type":"bool"}]` + c.more + `}}`
+		if err := os.WriteFile(file, binary.WithManifest([]byte(emptyModule), []byte(manifest)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, stdout, _ := pluginCommand("inspect", file)
+		for _, want := range append(c.want, "does not export the function tm_trigger (i32) -> i32", "inputs       v bool") {
+			if !strings.Contains(stdout, want) {
+				t.Errorf("it does not say %q:\n%s", want, stdout)
+			}
+		}
+	}
+}
+
 func TestPluginFromNewToInspect(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mine")
 	if code, stdout, stderr := pluginCommand("new", "--lang", "go", dir); code != exitFine || stdout != "" || !strings.Contains(stderr, "made "+dir) {

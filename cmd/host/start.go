@@ -272,6 +272,8 @@ func triggerText(t *job.Trigger) string {
 			text += ", and empties it"
 		}
 		return text
+	case job.TriggerPlugin:
+		return "as plug-in " + t.Plugin + " says"
 	case job.TriggerPurging:
 		return triggerText(t.Inner) + ", and empties it"
 	case job.TriggerProcessingTimeout:

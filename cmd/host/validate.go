@@ -133,6 +133,11 @@ func planOf(g *job.Graph, s *job.Step) plan {
 	}
 	c := engine.PlanOf(g, s)
 	p.Contents, p.Why = string(c.Contents), c.Reason+through
+	for t := s.Trigger; t != nil; t = t.Inner {
+		if t.Kind == job.TriggerPlugin {
+			p.Trigger = "plug-in " + t.Plugin
+		}
+	}
 	if s.Process != nil {
 		p.Why += "; process function " + s.Process.Plugin + " is shown each firing"
 	}

@@ -15,6 +15,8 @@ type Variant struct {
 	Parallelism int
 	// Operator is the one that is used; the plan's where the step cannot be run so.
 	Operator Operator
+	// Trigger has user code decide when windows fire; nil: built-in triggers do.
+	Trigger UserTrigger
 }
 
 func (v Variant) String() string {
@@ -24,6 +26,9 @@ func (v Variant) String() string {
 	}
 	if v.Operator != Planned {
 		text += ", " + string(v.Operator)
+	}
+	if v.Trigger != nil {
+		text += ", triggers of users"
 	}
 	return fmt.Sprintf("%s, parallelism %d", text, v.Parallelism)
 }
@@ -42,7 +47,10 @@ func Variants(s *spec.Scenario) []Variant {
 				continue // one constant key has one place (S98)
 			}
 			for _, op := range operators(s) {
-				out = append(out, Variant{together, p, op})
+				out = append(out, Variant{Together: together, Parallelism: p, Operator: op})
+			}
+			if s.Job.Window != nil {
+				out = append(out, Variant{Together: together, Parallelism: p, Trigger: InUserCode})
 			}
 		}
 	}

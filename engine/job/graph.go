@@ -295,6 +295,7 @@ const (
 	TriggerCountOrTimeout    = "count_or_timeout"
 	TriggerNever             = "never"
 	TriggerEndOfStream       = "end_of_stream"
+	TriggerPlugin            = "plugin"
 )
 
 // Trigger says when a window fires (section G of the specification).
@@ -311,6 +312,11 @@ type Trigger struct {
 	Reset     bool          // processing_timeout: start anew with every record
 	Clear     bool          // processing_timeout: clear the inner trigger, default true
 	Inner     *Trigger      // purging, processing_timeout
+	Plugin    string        // plugin: its name; Columns and Args are bound to it
+	Columns   []Column
+	Args      []Arg
+	MayPurge  bool // plugin: it empties windows that are open (P2)
+	Merges    bool // plugin: it can be used with sessions (S65)
 }
 
 // Evictor kinds.

@@ -12,6 +12,7 @@ const (
 	PairKind
 	MapKind
 	GeneratorKind
+	TriggerKind
 )
 
 // kindTexts says for people what a kind is and where its plug-ins stand; %s is the name of
@@ -22,6 +23,7 @@ var kindTexts = [...]struct{ what, where string }{
 	PairKind:      {"a pair function", "beside from: {join: …}: apply: {plugin: %s, …}"},
 	MapKind:       {"a function of single records", "in a step without a window: map: {plugin: %s, …}"},
 	GeneratorKind: {"a watermark generator", "in a source: watermark: {plugin: %s, …}"},
+	TriggerKind:   {"a trigger", "in a step with a window: trigger: {plugin: %s, …}"},
 }
 
 // pluginAs finds the plug-in that n names, which must be of a kind, or reports that there is

@@ -49,7 +49,7 @@ func world() job.LoadOptions {
 			"jobs/data/a.jsonl": file, "jobs/data/b.jsonl": file, "jobs/data/c.csv": file,
 			"jobs/data/deep/d.jsonl": file,
 			"jobs/stats.wasm":        file, "jobs/scaled.wasm": file, "jobs/text.wasm": file,
-			"jobs/grades.wasm": file, "jobs/unpaid.wasm": file, "jobs/ratios.wasm": file, "jobs/alerts.wasm": file, "jobs/visits.wasm": file, "jobs/match.wasm": file, "jobs/sessions.wasm": file, "jobs/both.wasm": file, "jobs/beats.wasm": file, "jobs/cut.wasm": file,
+			"jobs/grades.wasm": file, "jobs/unpaid.wasm": file, "jobs/ratios.wasm": file, "jobs/alerts.wasm": file, "jobs/visits.wasm": file, "jobs/match.wasm": file, "jobs/sessions.wasm": file, "jobs/both.wasm": file, "jobs/beats.wasm": file, "jobs/cut.wasm": file, "jobs/urgent.wasm": file, "jobs/rounds.wasm": file,
 			"jobs/out/old.jsonl":            file,
 			"jobs/taken/orders.bad.jsonl/x": file,
 			"dev/null":                      {Mode: fs.ModeDevice},
@@ -192,6 +192,13 @@ func (functions) Plugin(p *job.Plugin) (job.FunctionInfo, error) {
 			Inputs:  []job.Input{{Name: "text", Kinds: []stream.Kind{stream.String}}},
 			Params:  []job.Param{{Name: "depth", Kind: stream.Int64, Default: job.Arg{Kind: stream.Int64, Int: 3}}},
 			Outputs: []stream.Field{{Name: "shop", Kind: stream.String}, {Name: "part", Kind: stream.Int64}},
+		}, nil
+	case name == "urgent", name == "rounds": // triggers; the second one for sessions too
+		return job.FunctionInfo{
+			Kind:    job.TriggerKind,
+			Inputs:  []job.Input{{Name: "urgent", Kinds: []stream.Kind{stream.Bool}}},
+			Params:  []job.Param{{Name: "wait_ms", Kind: stream.Int64, Default: job.Arg{Kind: stream.Int64, Int: 1000}}},
+			Trigger: &job.TriggerInfo{MayPurge: name == "urgent", Merges: name == "rounds"},
 		}, nil
 	case name == "both": // over the sides of a coGroup
 		return job.FunctionInfo{

@@ -16,6 +16,13 @@ type FunctionInfo struct {
 
 	Process *ProcessInfo // of ProcessKind
 	Pair    *PairInfo    // of PairKind
+	Trigger *TriggerInfo // of TriggerKind
+}
+
+// TriggerInfo is what a trigger does beside firing.
+type TriggerInfo struct {
+	MayPurge bool // it empties windows that are open
+	Merges   bool // it knows what becomes of it when two windows become one
 }
 
 // PairInfo is what a pair function reads of either record. It has no Inputs beside.

@@ -9,7 +9,7 @@ import (
 // Triggers without a setting are written as a word, the others as {kind: settings}.
 var (
 	plainTriggers = []string{TriggerEventTime, TriggerProcessingTime, TriggerEndOfStream, TriggerNever}
-	setTriggers   = []string{TriggerCount, TriggerContinuous, TriggerDelta, TriggerCountOrTimeout, TriggerPurging, TriggerProcessingTimeout}
+	setTriggers   = []string{TriggerCount, TriggerContinuous, TriggerDelta, TriggerCountOrTimeout, TriggerPurging, TriggerProcessingTimeout, TriggerPlugin}
 )
 
 // stepTrigger reads the trigger of a step:
@@ -21,6 +21,7 @@ var (
 //	{count_or_timeout: {n: 1000, after: 5s, time: event, purge: true}}
 //	{purging: <trigger>}
 //	{processing_timeout: {trigger: <trigger>, after: 5s, reset: true, clear: false}}
+//	{plugin: NAME, columns: {value: amount}, args: {…}}
 func (r *reader) stepTrigger(s *stepSpec, o *object, n *node, in []*shape) {
 	if s.Window != nil && s.Window.Kind == Count {
 		r.report(n.key, "%s has no effect: a count window fires by its records", o.sub("trigger"))
@@ -56,11 +57,14 @@ func (r *reader) readTrigger(s *stepSpec, n *node, path string, in []*shape, aro
 		}
 	}
 	if kind = o.one("must be "+either(plainTriggers)+", or hold one of "+either(setTriggers), setTriggers...); kind == "" || dropped(n.find(kind)) {
+		o.get("columns")
+		o.get("args")
 		o.close()
 		return nil
 	}
 	before := len(r.problems)
 	t := &Trigger{Kind: kind}
+	known := true
 	switch kind {
 	case TriggerCount:
 		t.N = r.records(o, TriggerCount)
@@ -83,6 +87,8 @@ func (r *reader) readTrigger(s *stepSpec, n *node, path string, in []*shape, aro
 			t.Purge, _ = scalar(c, "purge", boolean)
 			c.close()
 		}
+	case TriggerPlugin:
+		known = r.triggerPlugin(s, o, t, in)
 	case TriggerPurging:
 		t.Inner = r.readTrigger(s, o.get(kind), o.sub(kind), in, append(around, kind))
 	case TriggerProcessingTimeout:
@@ -98,9 +104,14 @@ func (r *reader) readTrigger(s *stepSpec, n *node, path string, in []*shape, aro
 			c.close()
 		}
 	}
+	for _, key := range []string{"columns", "args"} {
+		if kind != TriggerPlugin {
+			o.without(key, "it is for plug-ins")
+		}
+	}
 	o.close()
 	wraps := kind == TriggerPurging || kind == TriggerProcessingTimeout
-	if len(r.problems) > before || wraps && t.Inner == nil {
+	if len(r.problems) > before || !known || wraps && t.Inner == nil {
 		return nil
 	}
 	return r.fits(s, n.find(kind).key, path, t, around)
@@ -118,6 +129,7 @@ var triggerExamples = map[string]string{
 	TriggerDelta:             "{delta: {field: v, threshold: 3}}",
 	TriggerCountOrTimeout:    "{count_or_timeout: {n: 1000, after: 5s}}",
 	TriggerPurging:           "{purging: event_time}",
+	TriggerPlugin:            "{plugin: late_or_full}",
 	TriggerProcessingTimeout: "{processing_timeout: {trigger: event_time, after: 5s}}",
 }
 
@@ -167,6 +179,9 @@ func (r *reader) fits(s *stepSpec, at place, path string, t *Trigger, around []s
 		if inside(TriggerProcessingTimeout) {
 			wrong = "a processing_timeout inside another has no effect: the earlier of the two counts, so say that one"
 		}
+	}
+	if wrong == "" && merging && t.Kind == TriggerPlugin && !t.Merges {
+		wrong = fmt.Sprintf("plug-in %s does not say what becomes of it when two sessions become one (S65); give it a merge, or take windows that do not merge", t.Plugin)
 	}
 	if wrong == "" && merging && (t.Kind == TriggerDelta || t.Kind == TriggerProcessingTimeout) {
 		wrong = fmt.Sprintf("%s cannot say what becomes of it when two sessions become one (S65); take event_time, continuous, count or count_or_timeout", t.Kind)

@@ -40,6 +40,8 @@ type Context struct {
 	Ending bool
 	State  []int64 // Words() of the trigger; all zero before the first call
 	Timers Timers
+	// Own is what a user's trigger has in place of words; nil where there is none.
+	Own *Own
 }
 
 // max is M(w).
@@ -72,6 +74,9 @@ func (c *Context) part(from, words int) *Context {
 type Element struct {
 	Time  stream.Time
 	Value float64 // the field that a delta trigger compares; 0 for others
+	// Batch has the record as Row, for a user's trigger, which reads columns; nil for others.
+	Batch *stream.Batch
+	Row   int
 }
 
 // Trigger is one trigger with its parameters. It is immutable: all state is in the

@@ -24,6 +24,21 @@ type entries struct {
 // take takes the entries of the first n items of a frame, whose first is number base of
 // the call. An error says what is wrong with the answer, and at which item of the frame.
 func (e *entries) take(base, n int, bytes []byte, out []udf.Emitted) (item int, err error) {
+	return eachEntry(n, bytes, func(item int, what uint32, body []byte) error {
+		switch {
+		case what == abi.KeyState && e.keys != nil:
+			return put(e.keys, base+item, body)
+		case what == abi.WindowState && e.windows != nil:
+			return put(e.windows, base+item, body)
+		case int64(what) < int64(len(e.outputs)):
+			return e.row(&out[what], int(what), uint32(base+item), body)
+		}
+		return fmt.Errorf("an entry is of kind %#x, which the manifest does not have", what)
+	})
+}
+
+// eachEntry hands out the entries of the first n items of a frame, in order.
+func eachEntry(n int, bytes []byte, each func(item int, what uint32, body []byte) error) (item int, err error) {
 	for len(bytes) > 0 {
 		if len(bytes) < abi.EntryBytes {
 			return item, fmt.Errorf("%d bytes of output follow the last entry", len(bytes))
@@ -40,17 +55,7 @@ func (e *entries) take(base, n int, bytes []byte, out []udf.Emitted) (item int, 
 		}
 		body := bytes[:size:size]
 		bytes = bytes[padded:]
-		switch {
-		case what == abi.KeyState && e.keys != nil:
-			err = put(e.keys, base+item, body)
-		case what == abi.WindowState && e.windows != nil:
-			err = put(e.windows, base+item, body)
-		case int64(what) < int64(len(e.outputs)):
-			err = e.row(&out[what], int(what), uint32(base+item), body)
-		default:
-			err = fmt.Errorf("an entry is of kind %#x, which the manifest does not have", what)
-		}
-		if err != nil {
+		if err := each(item, what, body); err != nil {
 			return item, err
 		}
 	}

@@ -137,6 +137,9 @@ func describe(m *abi.Manifest) job.FunctionInfo {
 	if f := m.Map; f != nil {
 		return job.FunctionInfo{Kind: job.MapKind, Inputs: jobInputs(f.Inputs), Params: jobParams(f.Params), Outputs: fields(f.Outputs)}
 	}
+	if t := m.Trigger; t != nil {
+		return job.FunctionInfo{Kind: job.TriggerKind, Inputs: jobInputs(t.Inputs), Params: jobParams(t.Params), Trigger: &job.TriggerInfo{MayPurge: t.MayPurge, Merges: t.Merges}}
+	}
 	p := m.Process
 	d := &job.ProcessInfo{KeyState: p.KeyState, WindowState: p.WindowState}
 	for _, l := range p.Lists {
@@ -212,6 +215,15 @@ func (ps *Plugins) Generator(ctx context.Context, p *job.Plugin, w *job.Watermar
 func (ps *Plugins) Map(ctx context.Context, p *job.Plugin, m *job.Map, kinds []stream.Kind) (udf.Map, error) {
 	fn := &mapper{}
 	if err := ps.start(ctx, p, &fn.worker, func(d *abi.Manifest) error { return fn.bind(d.Map, m, kinds) }); err != nil {
+		return nil, err
+	}
+	return fn, nil
+}
+
+// Trigger does the same for a trigger.
+func (ps *Plugins) Trigger(ctx context.Context, p *job.Plugin, t *job.Trigger, kinds []stream.Kind) (udf.Trigger, error) {
+	fn := &trigger{}
+	if err := ps.start(ctx, p, &fn.worker, func(m *abi.Manifest) error { return fn.bind(m.Trigger, t, kinds) }); err != nil {
 		return nil, err
 	}
 	return fn, nil

@@ -63,7 +63,8 @@ type General struct {
 	timers [2]timerQueue
 	live   [2]int // timers that are set; the queues hold deleted ones too
 	table  *state.Cells
-	shared *shared // nil: each pane has accumulators of its own, in table
+	shared *shared      // nil: each pane has accumulators of its own, in table
+	user   *userTrigger // nil: the trigger is a built-in one
 	lists  bool
 	// lazy: sessions with the event-time trigger have one timer, at some time that is not
 	// behind the next thing to do; when it comes too early it moves on (M2). Nobody can
@@ -111,6 +112,7 @@ func NewGeneral(cfg GeneralConfig, out Output) (*General, error) {
 	}
 	o := &General{cfg: cfg, keys: map[string]*keyState{}, lists: cfg.Evictor != nil || cfg.Table != nil || len(cfg.Whole) > 0 || cfg.Join || cfg.Process.lists()}
 	o.lazy = cfg.Assigner.Merging() && cfg.Assigner.EventTime() && trigger.IsEventTime(cfg.Trigger)
+	o.user = newUserTrigger(&o.cfg)
 	o.attach(cfg.Process, cfg.Key, cfg.Fine)
 	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
 		return nil, err
@@ -156,6 +158,9 @@ func (o *General) Close() error {
 	if o.cfg.Table != nil {
 		err = errors.Join(err, o.cfg.Table.Close())
 	}
+	if fn := trigger.User(o.cfg.Trigger); fn != nil {
+		err = errors.Join(err, fn.Close())
+	}
 	return err
 }
 
@@ -191,6 +196,9 @@ func (o *General) expire(d trigger.Domain, t stream.Time) error {
 	if err := o.flush(); err != nil {
 		return err
 	}
+	if o.user != nil {
+		o.user.turn++
+	}
 	for {
 		p, at, ok := o.timers[d].take(d, t)
 		if !ok {
@@ -216,12 +224,18 @@ func (o *General) timer(p *pane, d trigger.Domain, t stream.Time) error {
 		p.SetTimer(d, p.window.MaxTimestamp())
 		return nil
 	}
-	if err := o.carryOut(p, o.cfg.Trigger.Timer(p.context(), d, t)); err != nil {
+	v, err := o.onTimer(p, d, t)
+	if err != nil {
+		return err
+	}
+	if err := o.carryOut(p, v); err != nil {
 		return err
 	}
 	switch cd, ct := p.cleanup(); {
 	case d == cd && t == ct:
-		o.clean(p)
+		if err := o.clean(p); err != nil {
+			return err
+		}
 	case o.lazy && ct != stream.MaxTime:
 		p.SetTimer(cd, ct)
 	}
@@ -253,10 +267,12 @@ func (o *General) empty(p *pane) {
 
 // clean removes a pane's state at its cleanup time (S44). A timer that the trigger
 // leaves behind keeps the pane known, as an empty one.
-func (o *General) clean(p *pane) {
+func (o *General) clean(p *pane) error {
 	o.settle(p)
 	o.empty(p)
-	o.cfg.Trigger.Clear(p.context())
+	if err := o.onClear(p); err != nil {
+		return err
+	}
 	clear(p.state)
 	if p.slot >= 0 {
 		o.table.Free(p.slot)
@@ -273,6 +289,7 @@ func (o *General) clean(p *pane) {
 		p.owner.retire(p)
 		p.drop()
 	}
+	return nil
 }
 
 // forget drops a pane and its key when nothing is left of them.
@@ -324,9 +341,14 @@ func (o *General) record(b *stream.Batch, i int) error {
 		o.keys[string(k.key)] = k
 	}
 	if o.cfg.SetAside {
-		if f, w, err := o.trial(k, b, i); err != nil {
+		f, w, err := o.trial(k, b, i)
+		if f == nil && err == nil && o.user != nil {
+			f, w, err = o.tryTrigger(k, b, i)
+		}
+		if err != nil {
 			return err
-		} else if f != nil {
+		}
+		if f != nil {
 			o.forgetKey(k)
 			o.ledger.Failed++
 			return o.out.Refused(b, i, w, f)
@@ -449,10 +471,7 @@ func (o *General) take(b *stream.Batch, i int, k *keyState) error {
 		o.ledger.Open++
 	}
 	o.account(k)
-	e := trigger.Element{Time: b.Time[i]}
-	if o.cfg.ValueCol >= 0 {
-		e.Value = number(&b.Cols[o.cfg.ValueCol], i)
-	}
+	e := o.element(b, i)
 	o.before = o.wm
 	lateAccepted := false
 	// Windows that fire at once do so in order of their ends, as those of slices do (L6):
@@ -461,7 +480,13 @@ func (o *General) take(b *stream.Batch, i int, k *keyState) error {
 		lateAccepted = lateAccepted || o.cfg.Assigner.EventTime() && p.window.MaxTimestamp() <= o.wm
 		v := trigger.Continue
 		if m := p.window.MaxTimestamp(); !o.lazy || m <= o.wm || !p.awakeBy(m) {
-			v = o.cfg.Trigger.Element(p.context(), e)
+			var f *udf.Failure
+			var err error
+			if v, f, err = o.onElement(p, e); err != nil {
+				return err
+			} else if f != nil {
+				return o.refuseLate(b, i, p.window, f)
+			}
 		}
 		if v != trigger.Continue {
 			if err := o.flush(); err != nil {

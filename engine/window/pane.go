@@ -38,7 +38,8 @@ type pane struct {
 
 	owner    *keyState
 	elements *elements
-	records  int64 // accepted so far: the ledger's, not touched by a purge
+	own      *ownPane // of a user's trigger; nil: nothing yet
+	records  int64    // accepted so far: the ledger's, not touched by a purge
 
 	ended    bool            // fired at or after its end
 	purged   bool            // contents are what came since a purge
@@ -50,7 +51,7 @@ type pane struct {
 // empty reports whether nothing is left that could be asked for.
 func (p *pane) empty() bool {
 	return p.slot < 0 && p.elements == nil && len(p.timers[0]) == 0 && len(p.timers[1]) == 0 &&
-		!slices.ContainsFunc(p.state, func(w int64) bool { return w != 0 })
+		!slices.ContainsFunc(p.state, func(w int64) bool { return w != 0 }) && len(p.ownState()) == 0 && !p.defaulted()
 }
 
 // drop takes a session out of sight: its timers are ignored from here on (S49).

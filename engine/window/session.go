@@ -39,9 +39,9 @@ func (o *General) merge(k *keyState, w stream.Window, b *stream.Batch, i int) (*
 		return nil, fmt.Errorf("a merge of sessions would end at %d, which the clock has passed at %d", t, o.now) // S51
 	}
 	olds := slices.Clone(touched)
-	p := o.newPane(k, result)
-	if j := slices.IndexFunc(olds, func(q *pane) bool { return q.window == result }); j >= 0 {
-		p = olds[j] // one of them holds all the others: it stays
+	p, others := mergeTarget(olds, result)
+	if p == nil { // none of them holds all the others
+		p = o.newPane(k, result)
 	}
 	if f, err := o.mergeContents(p, olds); err != nil {
 		return nil, err
@@ -50,18 +50,15 @@ func (o *General) merge(k *keyState, w stream.Window, b *stream.Batch, i int) (*
 		o.refused = i
 		return nil, o.out.Refused(b, i, result, f)
 	}
-	var states [][]int64
-	for _, q := range olds {
-		if q != p {
-			states = append(states, q.state)
-		}
+	if f, err := o.onMerge(p, others); err != nil {
+		return nil, err
+	} else if f != nil {
+		return nil, o.refuseLate(b, i, result, f)
 	}
-	o.cfg.Trigger.Merge(p.context(), states)
-	for _, q := range olds {
-		if q == p {
-			continue
+	for _, q := range others {
+		if o.user == nil {
+			o.cfg.Trigger.Clear(q.context())
 		}
-		o.cfg.Trigger.Clear(q.context())
 		d, t := q.cleanup()
 		q.DeleteTimer(d, t)
 		q.drop()

@@ -177,6 +177,10 @@ func (o *General) writePane(w *state.Writer, p *pane, inFlight bool) {
 	for _, s := range p.state {
 		w.I64(s)
 	}
+	if o.user != nil {
+		w.Bytes(p.ownState())
+		w.Bool(p.defaulted())
+	}
 	for d := range p.timers {
 		w.Len(len(p.timers[d]))
 		for _, t := range p.timers[d] {
@@ -231,6 +235,9 @@ func (o *General) readPane(r *state.Reader, p *pane) {
 	}
 	for i := range p.state {
 		p.state[i] = r.I64()
+	}
+	if o.user != nil {
+		p.own = &ownPane{state: r.Bytes(), defaulted: r.Bool()}
 	}
 	for d := range p.timers {
 		for range r.Len() {

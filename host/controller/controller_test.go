@@ -369,6 +369,10 @@ func (m oneModule) Aggregate(context.Context, *job.Plugin, *job.Aggregate, []str
 	return m.instance, nil
 }
 
+func (oneModule) Trigger(context.Context, *job.Plugin, *job.Trigger, []stream.Kind) (udf.Trigger, error) {
+	panic("BUG: it is an aggregate")
+}
+
 func (oneModule) Process(context.Context, *job.Plugin, *job.Process, []stream.Kind, [][]stream.Kind) (udf.Process, error) {
 	panic("BUG: it is an aggregate")
 }

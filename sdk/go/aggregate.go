@@ -88,6 +88,7 @@ const (
 	opWatermark
 	opTick
 	opMap
+	opTrigger
 )
 
 // call serves one call on the frame at an offset into the arena.

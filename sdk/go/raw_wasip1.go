@@ -61,6 +61,9 @@ func tmTick(at int32) int32 { return serve(opTick, at) }
 //go:wasmexport tm_map
 func tmMap(at int32) int32 { return serve(opMap, at) }
 
+//go:wasmexport tm_trigger
+func tmTrigger(at int32) int32 { return serve(opTrigger, at) }
+
 //go:wasmexport tm_manifest
 func tmManifest() int64 {
 	if registered == nil {

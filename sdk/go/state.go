@@ -11,7 +11,7 @@ const stateBytes = 1 << 20
 // State is what a function keeps: what FixedState and BytesState declare.
 type State interface{ state() *slots }
 
-// Stateful is what has states: a Firing, or a Timed.
+// Stateful is what has states: a Firing, a Timed, or a Pane.
 type Stateful interface {
 	// slot is the number, in the frame, of the state of a sort that an entry has.
 	slot(what uint32) uint32
@@ -24,6 +24,7 @@ type slots struct {
 	now  [][]byte // by slot
 	next []byte   // what the current firing has set
 	set  bool     // it has set one
+	of   uint32   // the slot that it has set
 }
 
 // open takes the states of a frame.
@@ -50,21 +51,24 @@ func (s *slots) get(f Stateful) []byte {
 	if s.what == 0 {
 		panic("tidemark: the state belongs to no function; name it in its spec")
 	}
-	if now := s.now[f.slot(s.what)]; !s.set {
+	if now := s.now[f.slot(s.what)]; !s.set || s.of != f.slot(s.what) {
 		return now
 	}
 	return s.next
 }
 
 // replace makes room for a new state of n bytes, for the caller to fill in.
-func (s *slots) replace(n int) []byte {
+func (s *slots) replace(f Stateful, n int) []byte {
+	if f.entries() == nil {
+		panic("tidemark: the state of a window that was merged into another is read only")
+	}
 	if n > stateBytes {
 		panic("tidemark: a state is longer than 1 MiB")
 	}
 	if cap(s.next) < n {
 		s.next = make([]byte, n)
 	}
-	s.next, s.set = s.next[:n], true
+	s.next, s.set, s.of = s.next[:n], true, f.slot(s.what)
 	return s.next
 }
 
@@ -116,13 +120,13 @@ func (s *Fixed[T]) Get(f Stateful) (v T, there bool) {
 }
 
 // Set replaces the state.
-func (s *Fixed[T]) Set(_ Stateful, v T) {
+func (s *Fixed[T]) Set(f Stateful, v T) {
 	n := int(unsafe.Sizeof(v))
-	copy(s.replace(n), unsafe.Slice((*byte)(unsafe.Pointer(&v)), n))
+	copy(s.replace(f, n), unsafe.Slice((*byte)(unsafe.Pointer(&v)), n))
 }
 
 // Clear removes the state.
-func (s *Fixed[T]) Clear(Stateful) { s.replace(0) }
+func (s *Fixed[T]) Clear(f Stateful) { s.replace(f, 0) }
 
 // Bytes is a state that varies in size.
 type Bytes struct{ slots }
@@ -137,4 +141,4 @@ func (s *Bytes) state() *slots { return &s.slots }
 func (s *Bytes) Get(f Stateful) []byte { return s.get(f) }
 
 // Set replaces the state with a copy of b; one of no bytes is removed.
-func (s *Bytes) Set(_ Stateful, b []byte) { copy(s.replace(len(b)), b) }
+func (s *Bytes) Set(f Stateful, b []byte) { copy(s.replace(f, len(b)), b) }
