@@ -24,6 +24,7 @@ type worker struct {
 	inst    *guest.Instance
 	used    bool // inst has worked since it was configured
 	params  params
+	observe func(Call) // nil: nobody looks
 }
 
 // aggregate is a guest's aggregate.
@@ -111,7 +112,14 @@ func (a *worker) arena() ([]byte, error) {
 // is a *udf.Failure whose Op is the guest's, to be mapped by the caller.
 func (a *worker) call(fn guest.Func, f *frame) (full bool, err error) {
 	a.used = true
+	var before []byte
+	if a.observe != nil {
+		before = a.accumulators(fn, f)
+	}
 	status, err := a.inst.Call(fn)
+	if a.observe != nil {
+		a.observed(fn, f, before)
+	}
 	if err != nil {
 		return false, a.trapped(err)
 	}

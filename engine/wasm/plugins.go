@@ -60,6 +60,7 @@ const maxIdle = 4
 type Plugins struct {
 	compiler guest.Compiler
 	open     Opener
+	observe  func(Call) // of authors' tools; nil elsewhere
 
 	mu      sync.Mutex
 	modules map[string]*shared // by digest: those in use and maxIdle more
@@ -235,7 +236,7 @@ func (ps *Plugins) start(ctx context.Context, p *job.Plugin, w *worker, bind fun
 	if err != nil {
 		return fmt.Errorf("plug-in %s: %w", p.Name, err)
 	}
-	w.name, w.module = p.Name, s.module
+	w.name, w.module, w.observe = p.Name, s.module, ps.observe
 	if err := bind(s.module.Manifest()); err != nil {
 		ps.release(s)
 		return fmt.Errorf("plug-in %s: %w", p.Name, err)

@@ -65,6 +65,7 @@ var table = []struct{ pkg, may string }{
 	{"engine/window", "engine/stream engine/result engine/job engine/udf engine/trigger engine/watermark engine/state internal/env"},
 	{"engine/join", "engine/stream engine/result engine/job engine/udf engine/trigger engine/watermark engine/state"},
 	{"engine/wasm", "engine/stream engine/udf engine/job abi abi/guest abi/binary internal/env"},
+	{"engine/laws", "engine/stream engine/udf"}, // of functions, whatever they are made of
 	{"engine/harness", "engine/... internal/env internal/sim spec"},
 	{"engine", "engine/stream engine/job engine/udf engine/agg engine/expr engine/trigger engine/explain engine/state engine/decode engine/result " +
 		"engine/timestamp engine/source engine/watermark engine/sink engine/exchange engine/checkpoint engine/commit " +
