@@ -77,6 +77,15 @@ type States struct {
 	Slot []uint32 // of each firing; empty if the function keeps no such state
 	Data [][]byte // by slot; nil: none
 	Put  []bool   // by slot: Set was called
+	// Keep: Past receives every Set, in order.
+	Keep bool
+	Past []StateSet
+}
+
+// StateSet is a state that an item of a call has left.
+type StateSet struct {
+	Item int
+	Data []byte // nil: none
 }
 
 // Get returns the state that firing i finds. It must not be changed.
@@ -88,12 +97,15 @@ func (s *States) Set(i int, data []byte) {
 		data = nil
 	}
 	s.Data[s.Slot[i]], s.Put[s.Slot[i]] = data, true
+	if s.Keep {
+		s.Past = append(s.Past, StateSet{i, data})
+	}
 }
 
 // Reset empties the states for reuse.
 func (s *States) Reset() {
 	clear(s.Data)
-	s.Slot, s.Data, s.Put = s.Slot[:0], s.Data[:0], s.Put[:0]
+	s.Slot, s.Data, s.Put, s.Past = s.Slot[:0], s.Data[:0], s.Put[:0], s.Past[:0]
 }
 
 // Add appends a slot with a state and returns its number.

@@ -16,7 +16,8 @@ import "tidemark/engine/stream"
 // broke down, with the operation in Op; anything else ends the job.
 //
 // What it answers to an operation depends on that operation and the state that it finds
-// alone, so a call may be cut between any two operations.
+// alone, so a call may be cut between any two operations, and be about operations that
+// then do not happen.
 type Trigger interface {
 	Info() TriggerInfo
 	// Decide takes operations in order. State that it puts is what later operations of the

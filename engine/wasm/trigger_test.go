@@ -2,15 +2,19 @@ package wasm
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
+	"tidemark/engine/agg"
 	"tidemark/engine/harness"
 	"tidemark/engine/job"
+	rows "tidemark/engine/result"
 	"tidemark/engine/stream"
 	builtin "tidemark/engine/trigger"
 	"tidemark/engine/udf"
+	"tidemark/engine/window"
 	"tidemark/internal/naive"
 	"tidemark/spec"
 )
@@ -313,3 +317,53 @@ func sum(counts map[string]int) (n int) {
 	}
 	return n
 }
+
+// BenchmarkTrigger is a record of a window of one of 100 keys that a plug-in fires at every
+// tenth one, in batches of as many records.
+func BenchmarkTrigger(b *testing.B) {
+	tiles, err := window.NewTumbling(1<<40, 0, false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, size := range []int{1, 64, 1024} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			s := newStarter(b, "testdata/triggers")
+			fn, err := s.start(b, word("kind", "count"), number("n", 10))
+			if err != nil {
+				b.Fatal(err)
+			}
+			count, err := agg.New("count", nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			op, err := window.NewGeneral(window.GeneralConfig{Assigner: tiles, Trigger: builtin.NewUser(fn, []int{1}), GapCol: -1, ValueCol: -1,
+				Key: []stream.Field{{Name: "k", Kind: stream.Int64}}, Functions: []window.Function{{Name: "n", Agg: count}}}, nobody{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer op.Close()
+			batch := &stream.Batch{}
+			batch.Reset([]stream.Kind{stream.Int64, stream.Int64})
+			for i := range size {
+				batch.Cols[0].AppendInt(int64(i % 100))
+				batch.Cols[1].AppendInt(1)
+				batch.Time, batch.WM, batch.High = append(batch.Time, 5), append(batch.WM, stream.MinTime), append(batch.High, 5)
+				batch.Split, batch.Pos, batch.Raw = append(batch.Split, 0), append(batch.Pos, 0), append(batch.Raw, stream.Str{})
+				batch.N++
+			}
+			batch.Trailing = stream.MinTime
+			batch.SetKeys([]int{0})
+			b.ResetTimer()
+			for n := 0; n < b.N; n += size {
+				if err := op.Process(batch); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// nobody takes what an operator produces.
+type nobody struct{ window.Output }
+
+func (nobody) Rows(*rows.Rows) error { return nil }

@@ -166,6 +166,9 @@ func (o *General) Close() error {
 
 // Process takes a batch, as that of Aligned does.
 func (o *General) Process(b *stream.Batch) error {
+	if o.user != nil {
+		o.user.start()
+	}
 	return o.run(b, o)
 }
 
@@ -198,6 +201,9 @@ func (o *General) expire(d trigger.Domain, t stream.Time) error {
 	}
 	if o.user != nil {
 		o.user.turn++
+		if err := o.lookAtTimers(d, t); err != nil {
+			return err
+		}
 	}
 	for {
 		p, at, ok := o.timers[d].take(d, t)
@@ -339,6 +345,11 @@ func (o *General) record(b *stream.Batch, i int) error {
 	if k == nil {
 		k = &keyState{key: append([]byte(nil), key...), hash: b.Hash[i]}
 		o.keys[string(k.key)] = k
+	}
+	if o.user != nil {
+		if err := o.lookAhead(k, b, i); err != nil {
+			return err
+		}
 	}
 	if o.cfg.SetAside {
 		f, w, err := o.trial(k, b, i)

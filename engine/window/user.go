@@ -18,6 +18,7 @@ import (
 type userTrigger struct {
 	standard trigger.Trigger
 	turn     uint64 // counts advances of a clock
+	foresight
 
 	// The call in work.
 	own    trigger.Own
@@ -107,7 +108,7 @@ func (o *General) trigger(p *pane) trigger.Trigger {
 func (o *General) stage(p *pane) *trigger.Context {
 	u := o.user
 	copy(u.words, p.state)
-	u.own = trigger.Own{State: p.ownState(), Olds: u.own.Olds[:0]}
+	u.own = trigger.Own{State: p.ownState(), Olds: u.own.Olds[:0], Ahead: u.answers(p)}
 	u.olds, u.timers = u.olds[:0], u.timers[:0]
 	c := p.context()
 	c.State, c.Timers, c.Own = u.words, u, &u.own
@@ -138,6 +139,7 @@ func (o *General) wrong(format string, args ...any) *udf.Failure {
 // commit writes the staged call, which has succeeded, to its pane.
 func (o *General) commit(p *pane) {
 	u := o.user
+	u.keep(p, u.own.Ahead)
 	copy(p.state, u.words)
 	if len(u.own.State) > 0 || p.own != nil {
 		p.ensureOwn().state = u.own.State
@@ -240,6 +242,7 @@ func (o *General) takeOver(p *pane, d trigger.Domain, t stream.Time) trigger.Ver
 // and its state.
 func (o *General) makeDefault(p *pane) {
 	clear(p.state)
+	o.user.keep(p, nil)
 	*p.ensureOwn() = ownPane{defaulted: true}
 	o.dropTimers(p)
 }
@@ -299,6 +302,7 @@ func (o *General) onClear(p *pane) error {
 		return nil
 	}
 	o.cfg.Trigger.Clear(o.stage(p))
+	defer o.user.keep(p, nil) // with the state, what was asked about it is worth nothing
 	f, err := o.outcome(p)
 	switch {
 	case err != nil:

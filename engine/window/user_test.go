@@ -2,6 +2,7 @@ package window
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -323,6 +324,46 @@ func TestAFailureOfATriggerEndsTheJob(t *testing.T) {
 		}
 		if err := s.op.Close(); err != nil || f.closed != 1 {
 			t.Errorf("closed %d times, %v", f.closed, err)
+		}
+	}
+}
+
+// A batch of records is one call, and so are the timers of an advance, however many windows
+// there are. What was asked in vain is asked again.
+func TestATriggerOfAUserIsAskedAhead(t *testing.T) {
+	sliding, err := NewSliding(20, 5, 0, false)
+	sliding = mustAssigner(t, sliding, err)
+	records := ""
+	for i := range 60 {
+		records += fmt.Sprintf("record k=%c t=%dms v=1\n", 'a'+i%6, i%10)
+	}
+	for _, c := range []struct {
+		name     string
+		assigner Assigner
+		in       string
+		calls    int
+	}{
+		{"records", tiles(10, 0), records, 1},
+		{"records of many windows each", sliding, records, 1},
+		{"and their cleanups", tiles(10, 0), records + "watermark max", 2},
+		{"and those of many windows", sliding, records + "watermark max", 2},
+		// The timer of the first record comes before the second one, and what was asked about
+		// that and the third is void: it is a call of its own, and then they are a second round.
+		{"a timer between two records", tiles(10, 0), "record k=a t=1ms v=32\nrecord k=a t=2ms v=1 wm=4ms\nrecord k=a t=3ms v=1", 3},
+		// The other key's records are none of its business.
+		{"a timer between two records of one of two keys", tiles(10, 0), "record k=a t=1ms v=32\nrecord k=b t=2ms v=1\nrecord k=a t=2ms v=1 wm=4ms\nrecord k=b t=2ms v=1\nrecord k=a t=3ms v=1", 3},
+		{"a record that is refused: each is asked about alone", tiles(10, 0), "record k=a t=1ms v=1\nrecord k=a t=2ms v=13\nrecord k=a t=3ms v=1", 1 + 5},
+	} {
+		f := &fickle{}
+		s := fickly(t, c.assigner, f, 0, true)
+		got := s.run(c.in)
+		if f.calls != c.calls {
+			t.Errorf("%s: %d calls, want %d", c.name, f.calls, c.calls)
+		}
+		one := fickly(t, c.assigner, &fickle{}, 0, true)
+		one.size = 1
+		if want := one.run(c.in); place.ReplaceAllString(got, "") != place.ReplaceAllString(want, "") {
+			t.Errorf("%s: got\n%s\nrecord by record\n%s", c.name, got, want)
 		}
 	}
 }
