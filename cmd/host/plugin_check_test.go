@@ -84,21 +84,3 @@ func TestPluginCheckOfOwnRecords(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 }
-
-// Plug-ins of the Go SDK keep the laws of their kinds.
-func TestPluginCheckOfRealPlugins(t *testing.T) {
-	dir := t.TempDir()
-	plugins := []string{"stats", "alerts", "adaptive"}
-	buildPlugins(t, dir, plugins...)
-	for _, name := range plugins {
-		out, stderr, code := tidemark(t, dir, "", "plugin", "check", name+".wasm", "--seed", "5", "--records", "200")
-		if code != 0 || strings.Count(out, ": holds") < 3 {
-			t.Errorf("%s: exit code %d\n%s%s", name, code, out, stderr)
-		}
-	}
-	buildPlugins(t, dir, "count_or_timeout")
-	out, stderr, code := tidemark(t, dir, "", "plugin", "check", "count_or_timeout.wasm", "--args", "n=3", "--args", "after_ms=5")
-	if code != 0 || !strings.Contains(out, "none are judged of plug-ins of this kind") {
-		t.Errorf("exit code %d\n%s%s", code, out, stderr)
-	}
-}

@@ -1,0 +1,176 @@
+package main_test
+
+import (
+	"strings"
+	"testing"
+
+	"tidemark/internal/wasmtest"
+)
+
+// realPlugins are plug-ins of the Go SDK, of every kind, with tests of theirs.
+var realPlugins = map[string]string{
+	"stats": `
+  - name: of one group
+    records: [{value: 4}, {value: null}, {value: -1}, {value: 2.5}]
+    expect: {count: 3, sum: 5.5, min: -1, max: 4, mean: 1.8333333333333333}
+  - name: of two groups, one without records
+    groups: {a: [{value: 1}, {value: 3}], b: []}
+    expect: {a: {sum: 4, mean: 2}, b: {count: 0, sum: 0, min: null, mean: null}}
+  - name: NaN has no place
+    records: [{value: null}, {value: 1}, {value: .nan}]
+    error: value is NaN
+    at: 3
+`,
+	"sections": `
+  - name: a path lies in its sections
+    records: [{path: "/blog/2015/cats.html?a=/b"}, {path: nothing}, {path: /}]
+    expect: [[{section: /, level: 0}, {section: /blog, level: 1}, {section: /blog/2015, level: 2}], [], [{section: /}]]
+  - name: no deeper than that
+    args: {depth: 1}
+    records: [{path: /a/b/c}]
+    expect: [[{section: /}]]
+`,
+	"unpaid": `
+  - name: what was paid in full is no row
+    left: [{due: 10, time: 1000}]
+    right: [{paid: 10, time: 1200}, {paid: 4, time: 1500}]
+    expect: [{open: 6, waited_ms: 500}]
+  - name: a negative payment is refused
+    left: [{due: 10}]
+    right: [{paid: 10}, {paid: -1}]
+    error: paid is below 0
+    at: 2
+`,
+	"alerts": `
+  - name: a run of two windows and its end
+    args: {limit: 2, after: 2}
+    firings:
+      - {key: ann, start: 0, end: 10000, inputs: {count: 2}}
+      - {key: bob, start: 0, end: 10000, inputs: {count: 7}}
+      - {key: ann, start: 10000, end: 20000, inputs: {count: 2}}
+      - {key: ann, start: 20000, end: 30000, inputs: {count: 1}}
+    expect:
+      rows: [{windows: 2, total: 4, since: 0}]
+      side: {calm: [{lasted_ms: 20000, over: "1970-01-01T00:00:20Z"}]}
+`,
+	"adaptive": `
+  - name: it lags twice as far behind as the worst record
+    records: [{time: 5000}, {time: 4000}, {time: 9000, kind: flush}]
+    expect: [3999, 2999, 9000]
+`,
+}
+
+func TestToolsOnRealPlugins(t *testing.T) {
+	files := map[string]string{}
+	var names []string
+	for name, tests := range realPlugins {
+		names = append(names, name)
+		files[name+".test.yaml"] = "version: 1\nplugin: " + name + ".wasm\ntests:" + tests
+	}
+	dir := workspace(t, files)
+	buildPlugins(t, dir, names...)
+	for _, name := range names {
+		out, stderr, code := tidemark(t, dir, "", "plugin", "check", name+".wasm", "--seed", "5", "--records", "200")
+		if code != 0 || strings.Count(out, ": holds") < 3 {
+			t.Errorf("%s: exit code %d\n%s%s", name, code, out, stderr)
+		}
+		out, stderr, code = tidemark(t, dir, "", "plugin", "test", name+".test.yaml")
+		if code != 0 || !strings.Contains(out, " passed, 0 failed\na call took at most ") {
+			t.Errorf("%s: exit code %d\n%s%s", name, code, out, stderr)
+		}
+	}
+}
+
+func TestPluginTestTellsAllFailures(t *testing.T) {
+	dir := workspace(t, map[string]string{"sum.wasm": string(wasmtest.Guest(t, "sum")), "t.test.yaml": `
+version: 1
+plugin: sum.wasm
+tests:
+  - {name: right, records: [{value: 2}, {value: 3}], expect: {sum: 5}}
+  - {name: scaled, args: {scale: 10}, records: [{value: 2}, {value: 3}], expect: {sum: 50, count: 2}}
+  - {name: wrong, records: [{value: 2}, {value: 3}], expect: {sum: 6, count: 2}}
+  - {name: wrong in a group, groups: {a: [{value: 2}], b: []}, expect: {a: {sum: 2}, b: {sum: 0}}}
+  - {name: refused, records: [{value: 2}, {value: -2}], expect: {sum: 0}}
+  - {name: refused as it should, records: [{value: 2}, {value: -2}], error: negative value, at: 2}
+  - {name: refused elsewhere, records: [{value: 2}, {value: -2}], error: negative value, at: 1}
+  - {name: not refused, records: [{value: 2}], error: negative value}
+  - {name: broken down, records: [{value: -1}], error: trapped, at: 1}
+`})
+	out, stderr, code := tidemark(t, dir, "", "plugin", "test", "t.test.yaml")
+	const want = `t.test.yaml: wrong: failed
+    want {"count":2,"sum":6}
+    got  {"count":2,"sum":5}
+    sum: want 6, got 5
+t.test.yaml: wrong in a group: failed
+    want {"a":{"sum":2},"b":{"sum":0}}
+    got  {"a":{"count":1,"sum":2},"b":{"count":0,"sum":null}}
+    b.sum: want 0, got null
+t.test.yaml: refused: failed
+    2: plug-in sum refused: negative value
+t.test.yaml: refused elsewhere: failed
+    at: want 1, got 2: plug-in sum refused: negative value
+t.test.yaml: not refused: failed
+    error: want "negative value", but it answers {"count":1,"sum":2}
+4 passed, 5 failed
+`
+	if code != 1 || !strings.HasPrefix(out, want) {
+		t.Errorf("exit code %d\n%s%s", code, out, stderr)
+	}
+}
+
+// The fuel of the calls is that of SPEC section 8: the same in every run, and within the
+// limit of half a milliard and a million for each record and accumulator.
+func TestPluginTestShowsWhatCallsTake(t *testing.T) {
+	dir := workspace(t, map[string]string{"sum.wasm": string(wasmtest.Guest(t, "sum")), "t.test.yaml": `
+version: 1
+plugin: sum.wasm
+tests: [{name: two, records: [{value: 2}, {value: 3}], expect: {sum: 5}}]
+`})
+	out, stderr, code := tidemark(t, dir, "", "plugin", "test", "-v", "t.test.yaml")
+	lines := strings.Split(out, "\n")
+	if code != 0 || len(lines) < 7 {
+		t.Fatalf("exit code %d\n%s%s", code, out, stderr)
+	}
+	for i, want := range []string{
+		"t.test.yaml: two: passed", "call records accumulators fuel of MiB of",
+		"tm_configure 1 0 # 501,000,000 0.2 64.0", "tm_aggregate_create 0 1 # 501,000,000 0.2 64.0",
+		"tm_aggregate_add 2 1 # 503,000,000 0.2 64.0", "tm_aggregate_result 0 1 # 501,000,000 0.2 64.0",
+	} {
+		got, wanted := strings.Fields(lines[i]), strings.Fields(want)
+		for k := range wanted {
+			if len(got) != len(wanted) || wanted[k] != "#" && got[k] != wanted[k] || wanted[k] == "#" && got[k] == "0" {
+				t.Errorf("line %d is %q, want %q", i+1, lines[i], want)
+				break
+			}
+		}
+	}
+	again, _, _ := tidemark(t, dir, "", "plugin", "test", "-v", "t.test.yaml")
+	if again != out {
+		t.Errorf("another run says\n%s", again)
+	}
+}
+
+func TestPluginTestMistakes(t *testing.T) {
+	const head = "version: 1\nplugin: sum.wasm\ntests:\n"
+	for _, c := range []struct{ what, test, says string }{
+		{"nothing", "", "the file is empty"},
+		{"no version", "plugin: sum.wasm\n", "version: 1 must stand at the top"},
+		{"no module", "version: 1\ntests: []\n", "plugin: the path of the module is missing"},
+		{"a module that is not there", "version: 1\nplugin: none.wasm\ntests: [{name: x, error: x}]\n", "none.wasm"},
+		{"a misspelt key", head + "  - {name: x, recods: []}\n", "line 4: field recods not found"},
+		{"two of a name", head + "  - {name: x, error: x}\n  - {name: x, error: x}\n", `two tests are called "x"`},
+		{"nothing expected", head + "  - {name: x, records: []}\n", `test "x" must say what it expects, or the error`},
+		{"a place without an error", head + "  - {name: x, records: [], expect: {}, at: 1}\n", "at belongs to error"},
+		{"what another kind is shown", head + "  - {name: x, firings: [], expect: {}}\n", "x: an aggregate is shown records or groups, this test has firings"},
+		{"an input that is none", head + "  - {name: x, records: [{val: 1}], expect: {}}\n", `line 4: the plug-in has no input "val"`},
+		{"a value of another type", head + "  - {name: x, records: [{value: a}], expect: {}}\n", `line 4: value: "a" is no int64`},
+		{"an argument that is none", head + "  - {name: x, args: {scala: 1}, records: [], expect: {}}\n", "there is no parameter scala, only scale"},
+		{"an argument that is refused", head + "  - {name: x, args: {scale: 0}, records: [], expect: {}}\n", "refuses its arguments: scale must be above 0"},
+	} {
+		dir := workspace(t, map[string]string{"sum.wasm": string(wasmtest.Guest(t, "sum")), "t.test.yaml": c.test})
+		out, stderr, code := tidemark(t, dir, "", "plugin", "test", "t.test.yaml")
+		if code != 2 || out != "" || !strings.Contains(stderr, c.says) {
+			t.Errorf("%s: exit code %d\n%s%s", c.what, code, out, stderr)
+		}
+	}
+}
