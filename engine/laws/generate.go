@@ -142,3 +142,22 @@ type sample struct {
 	records []Record
 	own     bool // of the author, or none: always used
 }
+
+// Rows makes n records for measuring, with many different values and no nulls, and deals
+// them out to groups at random.
+func Rows(inputs []udf.Input, seed uint64, n, groups int) *udf.Rows {
+	d := dice(seed)
+	filled := make([]udf.Input, len(inputs))
+	for i, in := range inputs {
+		filled[i] = udf.Input{Name: in.Name, Kind: in.Kind}
+	}
+	records := make([]Record, n)
+	for i := range records {
+		records[i] = Record{Time: stream.Time(1_700_000_000_000 + 10*i), Values: d.values(filled, wide)}
+	}
+	rows := rowsOf(filled, records, groups)
+	for i := range rows.Group {
+		rows.Group[i] = uint32(d.below(groups))
+	}
+	return rows
+}
