@@ -111,6 +111,8 @@ func (b *pluginBench) run(ctx context.Context, w io.Writer, x *examined) error {
 		if start, err = measureStart(ctx, x.openGenerator); err == nil {
 			err = benched(ctx, x.openGenerator, b.generator)
 		}
+	case x.Trigger != nil:
+		return usagef("plugin bench: what a trigger costs depends on its windows, their states and timers; measure a job that uses it")
 	default:
 		return usagef("plugin bench: what a firing costs depends on its records and its state; see the fuel of yours with plugin test -v")
 	}
