@@ -105,7 +105,7 @@ func (j *judge) judgeLaw(l *Law, check func([]Record) (*broken, error), samples 
 			continue
 		}
 		j.flav = s.flavour
-		if err := l.judge(s.records, j.info.Inputs, check, show); err != nil || l.Broken != nil {
+		if err := l.judge(s.records, j.info.Inputs, 0, check, show); err != nil || l.Broken != nil {
 			return err
 		}
 	}

@@ -128,7 +128,7 @@ func (j *functionJudge) judgeLaw(l *Law, check func([]Record) (*broken, error), 
 		if l.fresh && !s.own && i >= freshCases {
 			continue
 		}
-		if err := l.judge(s.records, j.inputs, check, j.showRecord); err != nil || l.Broken != nil {
+		if err := l.judge(s.records, j.inputs, j.least, check, j.showRecord); err != nil || l.Broken != nil {
 			return err
 		}
 	}
@@ -229,9 +229,9 @@ func (j *functionJudge) cut(items []Record) (*broken, error) {
 	return j.agree("one call for each item", want, got), nil
 }
 
-// amnesia: a new instance for each item; states are the host's.
+// amnesia: one new instance for all items, and one for each; states are the host's.
 func (j *functionJudge) amnesia(items []Record) (*broken, error) {
-	want, err := ask(j.works, newStates(), items)
+	want, err := j.anew(items)
 	if err != nil {
 		return nil, err
 	}

@@ -119,7 +119,7 @@ func (d *dice) generate(inputs []udf.Input, lists [][]udf.Input, least, most, n 
 		f := flavour(i % int(numFlavours))
 		c := sample{flavour: f, records: []Record{}}
 		for range min(n, 1+d.below(maxCase)) {
-			at += stream.Time(d.below(500) - 100)
+			at += stream.Time(100 * (d.below(6) - 1)) // often the same
 			r := Record{Time: at, Values: d.values(inputs, f), Key: d.below(3)}
 			for _, l := range lists {
 				list := []Record{}

@@ -278,3 +278,41 @@ func TestAnErrorEndsTheCheck(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// lying declares more than it keeps.
+type lying struct{ udf.Aggregate }
+
+func (l lying) Info() udf.Info {
+	i := l.Aggregate.Info()
+	i.Exact, i.OrderInsensitive = true, true
+	return i
+}
+
+// Flags are judged as they are declared: a sum of floats rounds, and the first value depends
+// on the order.
+func TestDeclaredFlagsAreJudged(t *testing.T) {
+	for name, law := range map[string]string{"sum": "merge", "first": "order"} {
+		for _, lies := range []bool{false, true} {
+			r, err := Aggregate{Open: func() (udf.Aggregate, error) {
+				a, err := agg.New(name, []stream.Kind{stream.Float64})
+				if lies {
+					a = lying{a}
+				}
+				return a, err
+			}}.Check(Options{Seed: 2, Records: 1000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := false
+			for _, l := range r.Laws {
+				found = found || l.Name == law && l.Broken != nil
+				if l.Near > rounding || l.Near > 0 && !l.Rounded {
+					t.Errorf("%s: %s is off by %g, rounded %v", name, l.Name, l.Near, l.Rounded)
+				}
+			}
+			if found != lies || r.Broken() != lies {
+				t.Errorf("%s, lying %v: %+v", name, lies, r.Laws)
+			}
+		}
+	}
+}

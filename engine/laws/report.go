@@ -63,13 +63,13 @@ type Broken struct {
 type broken struct{ how, want, got string }
 
 // judge checks the law on some records, and shrinks them if it is broken.
-func (l *Law) judge(records []Record, inputs []udf.Input, check func([]Record) (*broken, error), show func(Record) string) error {
+func (l *Law) judge(records []Record, inputs []udf.Input, least int, check func([]Record) (*broken, error), show func(Record) string) error {
 	b, err := check(records)
 	if err != nil || b == nil {
 		return err
 	}
 	before := *l
-	records, err = shrink(records, inputs, func(r []Record) (bool, error) {
+	records, err = shrink(records, inputs, least, func(r []Record) (bool, error) {
 		smaller, err := check(r)
 		if smaller != nil {
 			b = smaller // the last one is of the records that are kept

@@ -12,8 +12,8 @@ import (
 const maxShrink = 1_000
 
 // shrink returns the smallest records that it finds for which broken still says yes: first
-// fewer of them, then plainer values.
-func shrink(records []Record, inputs []udf.Input, broken func([]Record) (bool, error)) ([]Record, error) {
+// fewer of them, then fewer in their lists, which have least at least, then plainer values.
+func shrink(records []Record, inputs []udf.Input, least int, broken func([]Record) (bool, error)) ([]Record, error) {
 	tries := 0
 	try := func(r []Record) (bool, error) {
 		if tries++; tries > maxShrink {
@@ -40,6 +40,20 @@ func shrink(records []Record, inputs []udf.Input, broken func([]Record) (bool, e
 		}
 	}
 	for i := range records {
+		for l := range records[i].Lists {
+			for k := len(records[i].Lists[l]) - 1; k >= 0 && len(records[i].Lists[l]) > least; k-- {
+				less := slices.Clone(records)
+				less[i].Lists = slices.Clone(less[i].Lists)
+				less[i].Lists[l] = slices.Delete(slices.Clone(less[i].Lists[l]), k, k+1)
+				yes, err := try(less)
+				if err != nil {
+					return nil, err
+				}
+				if yes {
+					records = less
+				}
+			}
+		}
 		for c, in := range inputs {
 			for _, v := range plainer(in.Kind, records[i].Values[c]) {
 				less := slices.Clone(records)
