@@ -1,12 +1,18 @@
 package tidemark
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"unsafe"
+)
 
 // What an entry of the answer is, beside a row of an output.
 const (
 	keyState    = 0x8000_0000
 	windowState = 0x8000_0001
 )
+
+// entryHead is the head of an entry as it lies in memory, at a multiple of 8.
+type entryHead struct{ item, what, size, reserved uint32 }
 
 const entryBytes = 16
 
@@ -18,7 +24,17 @@ type answer struct {
 	row  *Out // the one that is open
 	full bool // something did not fit: it is shown again, in a frame with more room
 	long bool // a row's texts are longer than any frame can carry
+
+	// To allocate costs as much as all else that is done for a row, so rows come from
+	// blocks. Each row is its own, so that one that is complete can be told from the next.
+	spare []Out
 }
+
+// rowsPerBlock rows are allocated at a time.
+const rowsPerBlock = 64
+
+// next is what the answer of item i of frame f begins as.
+func (f *answer) next(of frame, i int) answer { return answer{f: of, i: i, spare: f.spare} }
 
 // settle ends the answer of item i, which began where the output area was used up to
 // start, and says how the call goes on: with the next item if the status is ok.
@@ -51,28 +67,27 @@ func Side(name string, outputs ...Output) *SideOutput {
 // begin opens an entry for a row and points the columns at it.
 func (f *answer) begin(output uint32, cols []Output) *Out {
 	f.finish()
-	w := &Out{f: f.f}
+	if len(f.spare) == 0 {
+		f.spare = make([]Out, rowsPerBlock)
+	}
+	w := &f.spare[0]
+	f.spare = f.spare[1:]
+	w.f = f.f
 	f.row = w
 	size := 8 + 8*len(cols)
 	at, room := f.entry(output, size)
 	w.start = f.f.outUsed
 	if !room {
 		for _, c := range cols {
-			c.output().bit = 0
 			c.scrap()
 		}
 		return w
 	}
 	w.base = at
 	clear(f.f.out[at:w.start])
-	body := f.f.header.out + at
+	body := unsafe.Pointer(&f.f.out[at]) // entry has found room for all of it
 	for i, c := range cols {
-		o := c.output()
-		o.bit = i
-		d := descriptor{kind: uint32(o.kind), validity: body, data: body + 8 + 8*uint32(i)}
-		if !c.bind(f.f, &d, 1) {
-			panic("tidemark: BUG: a row does not lie in its frame")
-		}
+		c.place((*uint64)(body), unsafe.Add(body, 8+8*i), i)
 	}
 	return w
 }
@@ -85,11 +100,7 @@ func (f *answer) entry(what uint32, size int) (at uint32, room bool) {
 		f.full = true
 		return 0, false
 	}
-	head := f.f.out[used : used+entryBytes]
-	binary.LittleEndian.PutUint32(head, uint32(f.i))
-	binary.LittleEndian.PutUint32(head[4:], what)
-	binary.LittleEndian.PutUint32(head[8:], uint32(size))
-	binary.LittleEndian.PutUint32(head[12:], 0)
+	*(*entryHead)(unsafe.Pointer(&f.f.out[used])) = entryHead{uint32(f.i), what, uint32(size), 0}
 	f.f.outUsed = uint32(used + entryBytes + size)
 	return uint32(used + entryBytes), true
 }

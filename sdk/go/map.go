@@ -100,7 +100,7 @@ func (m *MapFunction) serve(f frame) status {
 	for i := range int(f.rows) {
 		f.op = uint32(i)
 		start := f.outUsed
-		*w = Mapped{answer: answer{f: f, i: i}, m: m}
+		*w = Mapped{answer: w.next(f, i), m: m}
 		if st := w.settle(start, m.fn(w)); st != ok {
 			return st
 		}

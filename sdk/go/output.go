@@ -1,6 +1,9 @@
 package tidemark
 
-import "errors"
+import (
+	"errors"
+	"unsafe"
+)
 
 // Out is a row that is being written: the one of Result, or one that a process function
 // has begun. An output column that is not set is null there. It means nothing after Result
@@ -43,6 +46,9 @@ var errLongText = errors.New("the texts of a result row are longer than 1 MiB")
 type Output interface {
 	output() *outColumn
 	bind(f frame, d *descriptor, rows int) bool
+	// place points the column at one row: where its value lies, and the word that says
+	// which columns of the row have one, where this one has the number bit.
+	place(valid *uint64, data unsafe.Pointer, bit int)
 	// scrap gives the column memory of its own, for a row that is answered again.
 	scrap()
 }
@@ -84,7 +90,11 @@ func (c *outValues[T]) bind(f frame, d *descriptor, rows int) (good bool) {
 	return good
 }
 
-func (c *outValues[T]) scrap() { c.data, c.valid = make([]T, 1), make([]uint64, 1) }
+func (c *outValues[T]) place(valid *uint64, data unsafe.Pointer, bit int) {
+	c.valid, c.data, c.bit = unsafe.Slice(valid, 1), unsafe.Slice((*T)(data), 1), bit
+}
+
+func (c *outValues[T]) scrap() { c.valid, c.data, c.bit = make([]uint64, 1), make([]T, 1), 0 }
 
 // Int64Output answers a column of whole numbers.
 type Int64Output struct{ outValues[int64] }
@@ -175,7 +185,11 @@ func (c *StringOutput) bind(f frame, d *descriptor, rows int) (good bool) {
 	return good
 }
 
-func (c *StringOutput) scrap() { c.data, c.valid = make([]text, 1), make([]uint64, 1) }
+func (c *StringOutput) place(valid *uint64, data unsafe.Pointer, bit int) {
+	c.valid, c.data, c.bit = unsafe.Slice(valid, 1), unsafe.Slice((*text)(data), 1), bit
+}
+
+func (c *StringOutput) scrap() { c.valid, c.data, c.bit = make([]uint64, 1), make([]text, 1), 0 }
 
 // bindOutputs points all output columns at the frame.
 func bindOutputs(f frame, cols []Output) bool {

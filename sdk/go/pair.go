@@ -130,7 +130,7 @@ func (p *PairFunction) serve(f frame) status {
 	for i := range pairs {
 		f.op = uint32(i)
 		start := f.outUsed
-		*w = Pair{pairData: &pairs[i], answer: answer{f: f, i: i}, p: p}
+		*w = Pair{pairData: &pairs[i], answer: w.next(f, i), p: p}
 		if st := w.settle(start, p.fn(w)); st != ok {
 			return st
 		}

@@ -135,7 +135,7 @@ func (p *ProcessFunction) serve(f frame) status {
 	for i := range firings {
 		f.op = uint32(i)
 		start := f.outUsed
-		*w = Firing{firingData: &firings[i], answer: answer{f: f, i: i}, p: p}
+		*w = Firing{firingData: &firings[i], answer: w.next(f, i), p: p}
 		err := p.fn(w)
 		if w.finish(); err == nil {
 			w.put()

@@ -240,7 +240,7 @@ func (t *Trigger) serve(f frame) status {
 	for i := range ops {
 		f.op = uint32(i)
 		start := f.outUsed
-		*w = Pane{paneData: &ops[i], answer: answer{f: f, i: i}, t: t}
+		*w = Pane{paneData: &ops[i], answer: w.next(f, i), t: t}
 		v, err := t.decide(w)
 		if err == nil {
 			if v != Continue {

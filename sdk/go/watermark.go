@@ -132,7 +132,7 @@ func (g *Generator) serve(f frame, records *List, fn func(*Timed) error) status 
 	for i := range int(f.rows) {
 		f.op = uint32(i)
 		start := f.outUsed
-		*w = Timed{answer: answer{f: f, i: i}, g: g}
+		*w = Timed{answer: w.next(f, i), g: g}
 		err := fn(w)
 		if w.finish(); err == nil && g.spec.State != nil {
 			g.spec.State.state().leave(w)
