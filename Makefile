@@ -67,4 +67,4 @@ fuzz: go-version ## a short run of every fuzz target (FUZZTIME=5s each)
 	@sh scripts/fuzz.sh $(FUZZTIME)
 
 clean: ## remove what was built
-	@rm -rf bin out configs/out
+	@rm -rf bin out configs/out .cache

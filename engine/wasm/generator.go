@@ -16,6 +16,7 @@ type generator struct {
 	worker
 	info  udf.GeneratorInfo
 	ticks bool // the module looks at the clock
+	keeps bool // a state of each split
 	cut   records
 	rows  []uint32 // of the batch: those that are shown
 
@@ -38,6 +39,7 @@ func (g *generator) bind(d *abi.Generator, with *job.Watermark, kinds []stream.K
 	if g.info.Inputs, g.cut.layout, err = bindColumns(d.Inputs, kinds); err != nil {
 		return err
 	}
+	g.keeps = d.Schema > 0
 	g.cut.times.Cols = make([]stream.Column, 1)
 	g.out = [][]stream.Field{{{Name: "watermark", Kind: stream.Timestamp}}}
 	g.params, err = newParams(d.Params, with.Args)
@@ -166,7 +168,10 @@ func (g *generator) show(fn guest.Func, k int, arena, state []byte) (took int, n
 		g.states.Slot = append(g.states.Slot, slot)
 	}
 	g.answer[0].Reset(g.out[0])
-	e := entries{outputs: g.out, keys: &g.states}
+	e := entries{outputs: g.out}
+	if g.keeps {
+		e.keys = &g.states
+	}
 	if item, err := e.take(0, took, bytes, g.answer[:]); err != nil {
 		return 0, nil, g.wrong(err, item)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tidemark/abi/binary"
 	"tidemark/engine/job"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
@@ -74,6 +75,14 @@ func TestAGenerator(t *testing.T) {
 		t.Error("a record larger than the arena was taken")
 	} else if f := (*udf.Failure)(nil); !errors.As(err, &f) || f.Op != 1 {
 		t.Errorf("got %v", err)
+	}
+	plain := binary.WithManifest(build(t, "../../plugins/adaptive"), []byte(`{"name": "adaptive", "version": "1", "watermark": {"inputs": [{"name": "kind", "type": "string", "nullable": true}],
+		"params": [{"name": "slack", "type": "int64"}, {"name": "flush", "type": "string", "default": "flush"}]}}`))
+	if fn, err = startGenerator(t, plain, slack); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fn.Records(timed(nil, 1, 2), nil, make([]stream.Time, 2)); err == nil || !strings.Contains(err.Error(), "an entry is of kind 0x80000000, which the manifest does not have") {
+		t.Errorf("an undeclared state: got %v", err)
 	}
 	slack.Int = -1
 	if _, err := startGenerator(t, build(t, "../../plugins/adaptive"), slack); err == nil || !strings.Contains(err.Error(), "slack must not be negative") {

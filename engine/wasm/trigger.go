@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 
@@ -16,7 +17,8 @@ import (
 // trigger is a guest's trigger (SPEC section 3, frames of tm_trigger).
 type trigger struct {
 	worker
-	info udf.TriggerInfo
+	info  udf.TriggerInfo
+	keeps bool // states of windows
 
 	// Working memory: the operations of a frame, with the states and records that they are
 	// of, each once.
@@ -41,6 +43,7 @@ func (t *trigger) bind(d *abi.Trigger, with *job.Trigger, kinds []stream.Kind) (
 	if t.info.Inputs, t.records.layout, err = bindColumns(d.Inputs, kinds); err != nil {
 		return err
 	}
+	t.keeps = d.Schema > 0
 	t.none.Cols = make([]stream.Column, len(kinds))
 	for i, k := range kinds {
 		t.none.Cols[i].Kind = k
@@ -76,7 +79,7 @@ func (t *trigger) Decide(in *udf.TriggerOps, out *udf.Decisions) error {
 		if err != nil {
 			return at(err, k, from(base))
 		}
-		item, err := eachEntry(took, answer, func(item int, what uint32, body []byte) error { return decided(in, out, base+item, what, body) })
+		item, err := eachEntry(took, answer, func(item int, what uint32, body []byte) error { return t.decided(in, out, base+item, what, body) })
 		if err != nil {
 			return t.wrong(err, base+item)
 		}
@@ -94,9 +97,12 @@ func (t *trigger) Decide(in *udf.TriggerOps, out *udf.Decisions) error {
 }
 
 // decided takes one entry of the answer for operation op of the call.
-func decided(in *udf.TriggerOps, out *udf.Decisions, op int, what uint32, body []byte) error {
-	if what == abi.KeyState {
+func (t *trigger) decided(in *udf.TriggerOps, out *udf.Decisions, op int, what uint32, body []byte) error {
+	if what == abi.KeyState && t.keeps {
 		return put(&in.States, op, body)
+	}
+	if what == abi.KeyState {
+		return errors.New("a state is answered, which the manifest does not have")
 	}
 	if len(body) != 8 {
 		return fmt.Errorf("an entry of kind %#x has %d bytes, it must have 8", what, len(body))
@@ -113,7 +119,7 @@ func decided(in *udf.TriggerOps, out *udf.Decisions, op int, what uint32, body [
 			Delete:         what == abi.DeleteEventTimer || what == abi.DeleteProcessingTimer,
 			ProcessingTime: what == abi.SetProcessingTimer || what == abi.DeleteProcessingTimer})
 	default:
-		return fmt.Errorf("an entry is of kind %#x, which triggers do not answer", what)
+		return fmt.Errorf("an entry is of kind %#x, which this trigger does not answer", what)
 	}
 	return nil
 }

@@ -181,15 +181,17 @@ func TestAnswersOfATrigger(t *testing.T) {
 		body []byte
 		want string
 	}{
+		{0x8000_0000, []byte{7}, "a state is answered, which the manifest does not have"},
 		{0, []byte{4, 0, 0, 0, 0, 0, 0, 0}, "verdict 4 does not exist"},
 		{0, []byte{1, 0, 0, 0}, "an entry of kind 0x0 has 4 bytes, it must have 8"},
-		{5, make([]byte, 8), "an entry is of kind 0x5, which triggers do not answer"},
-		{0x8000_0001, make([]byte, 8), "an entry is of kind 0x80000001, which triggers do not answer"},
+		{5, make([]byte, 8), "an entry is of kind 0x5, which this trigger does not answer"},
+		{0x8000_0001, make([]byte, 8), "an entry is of kind 0x80000001, which this trigger does not answer"},
 		{0x8000_0000, make([]byte, 1<<20+1), "a state has 1048577 bytes, at most 1048576 are allowed"},
 	} {
 		var out udf.Decisions
 		out.Reset(1)
-		if err := decided(in, &out, 0, c.what, c.body); err == nil || err.Error() != c.want || out.Verdict[0] != 0 || len(out.Timers) > 0 {
+		fn := &trigger{keeps: len(c.body) != 1}
+		if err := fn.decided(in, &out, 0, c.what, c.body); err == nil || err.Error() != c.want || out.Verdict[0] != 0 || len(out.Timers) > 0 {
 			t.Errorf("got %v, want %s", err, c.want)
 		}
 	}

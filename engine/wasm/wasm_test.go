@@ -3,11 +3,13 @@ package wasm
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,21 +22,30 @@ import (
 	"tidemark/internal/wasmtest"
 )
 
-// compiled is a directory for compiled modules: some tests of this package share one of
-// 2 MB, which takes the race detector ten seconds to compile.
+// compiled is a directory for compiled modules. It stays: under the race detector, a
+// module of 2 MB takes ten seconds to compile, and is there already if the tests have run
+// without it. The runtime does not know its own version in a test, so that the directory
+// has the digest of what names it.
 var compiled string
 
+// maxCompiled bounds how many modules stay, which change with the sources.
+const maxCompiled = 300
+
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "tidemark-compiled-")
+	versions, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
 	if err != nil {
 		panic(err)
 	}
-	compiled = dir
-	code := m.Run()
-	if err := os.RemoveAll(dir); err != nil {
+	compiled = filepath.Join("..", "..", ".cache", fmt.Sprintf("machine-code-%x", sha256.Sum256(versions)))
+	if kept, err := filepath.Glob(filepath.Join(compiled, "*", "*")); err == nil && len(kept) > maxCompiled {
+		if err := os.RemoveAll(compiled); err != nil {
+			panic(err)
+		}
+	}
+	if err := os.MkdirAll(compiled, 0o700); err != nil {
 		panic(err)
 	}
-	os.Exit(code)
+	os.Exit(m.Run())
 }
 
 // memory opens plug-ins by their name from a map.
