@@ -54,7 +54,7 @@ var (
 )
 
 // largeRecords is where an input counts as large.
-const largeRecords = 100_000
+const largeRecords = 10_000
 
 func TestExamplesGiveTheExpectedRows(t *testing.T) {
 	plugins := buildPlugins(t)

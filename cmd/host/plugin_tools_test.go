@@ -70,7 +70,7 @@ func TestToolsOnRealPlugins(t *testing.T) {
 	dir := workspace(t, files)
 	buildPlugins(t, dir, names...)
 	for _, name := range names {
-		out, stderr, code := tidemark(t, dir, "", "plugin", "check", name+".wasm", "--seed", "5", "--records", "200")
+		out, stderr, code := tidemark(t, dir, "", "plugin", "check", name+".wasm", "--seed", "5", "--records", "40")
 		if code != 0 || strings.Count(out, ": holds") < 3 {
 			t.Errorf("%s: exit code %d\n%s%s", name, code, out, stderr)
 		}

@@ -49,15 +49,22 @@ func examples(t *testing.T, plugins ...string) string {
 func buildPlugins(t *testing.T, dir string, plugins ...string) {
 	t.Helper()
 	for _, name := range plugins {
-		built, err := toolchain.Build(t.Context(), filepath.Join("../../plugins", name))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name+".wasm"), built.Module, 0o600)
+		built := pluginsBuilt[name]
+		if built == nil {
+			var err error
+			if built, err = toolchain.Build(t.Context(), filepath.Join("../../plugins", name)); err != nil {
+				t.Fatal(err)
+			}
+			pluginsBuilt[name] = built
 		}
-		if err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name+".wasm"), built.Module, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
+
+// pluginsBuilt keeps what buildPlugins has built. Tests that build do not run in parallel.
+var pluginsBuilt = map[string]*toolchain.Built{}
 
 // testedJob has two sources in one step, a step without a window before it, lateness, and
 // a step by the clock.
