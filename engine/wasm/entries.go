@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"tidemark/abi"
+	"tidemark/abi/guest"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
 )
@@ -121,6 +122,72 @@ func (e *entries) row(dst *udf.Emitted, output int, item uint32, body []byte) er
 // wrong treats an answer that contradicts SPEC.md like a trap at an item of the call.
 func (a *worker) wrong(err error, item int) error {
 	return at(a.lie("%v", err), math.MaxInt, func(uint32) int { return item })
+}
+
+// itemCall is a call about items of which a frame carries as many as their size asks for:
+// pairs, firings, operations or records.
+type itemCall struct {
+	fn guest.Func
+	n  int // items
+	// fill cuts out items from base on, n or fewer and at least one, and returns their
+	// number and the bytes of the frame without its answer.
+	fill  func(base, n, arena int) (k, bytes int)
+	frame func(k int, arena []byte) frame
+	// take takes the answers of the first n items from base on; an error says at which item
+	// from there they contradict SPEC.md.
+	take func(base, n int, answer []byte) (item int, err error)
+	// number is what the caller counts an item as.
+	number        func(item int) int
+	item, answers string // what is too large, in words
+}
+
+// plain is the number of an item that the caller counts as the frames do.
+func plain(item int) int { return item }
+
+// each makes a call, in frames one after the other.
+func (a *worker) each(c *itemCall) error {
+	most := math.MaxInt // items that a frame may carry
+	answered := 0
+	for base := 0; base < c.n; {
+		arena, err := a.arena()
+		if err != nil {
+			return err
+		}
+		k, bytes := c.fill(base, min(c.n-base, most), len(arena))
+		if bytes+abi.MinOutput > len(arena) {
+			return a.tooLarge(c.number(base), c.item)
+		}
+		f := c.frame(k, arena)
+		full, err := a.call(c.fn, &f)
+		took := k
+		if err == nil && full {
+			took, err = a.done(k)
+		}
+		var answer []byte
+		if err == nil {
+			answer, err = a.output(&f)
+		}
+		if err != nil {
+			return at(err, k, func(op uint32) int { return c.number(base + int(op)) })
+		}
+		if i, err := c.take(base, took, answer); err != nil {
+			return a.wrong(err, c.number(base+i))
+		}
+		answered += len(answer)
+		if err := a.bounded(answered, c.n); err != nil {
+			return err
+		}
+		switch {
+		case took > 0:
+			base += took
+			most = math.MaxInt
+		case k > 1:
+			most = k / 2
+		default:
+			return a.tooLarge(c.number(base), c.answers)
+		}
+	}
+	return nil
 }
 
 // maxAnswer bounds what a call answers over all of its frames: a frame has a few MiB, and

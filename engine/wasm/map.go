@@ -48,46 +48,15 @@ func (m *mapper) Call(rows *udf.Rows, out *udf.Emitted) error {
 	emitted := []udf.Emitted{*out}
 	first := len(out.Of)
 	defer func() { *out = emitted[0] }()
-	most := math.MaxInt // records that a frame may carry
-	answered := 0
-	for base := 0; base < len(m.sel); {
-		arena, err := m.arena()
-		if err != nil {
-			return err
-		}
-		k := m.fill(rows, base, min(len(m.sel)-base, most), len(arena))
-		if m.bytes()+abi.MinOutput > len(arena) {
-			return m.tooLarge(int(m.shown[base]), "the record")
-		}
-		f := m.frame(k, arena)
-		full, err := m.call(guest.Map, &f)
-		took := k
-		if err == nil && full {
-			took, err = m.done(k)
-		}
-		var answer []byte
-		if err == nil {
-			answer, err = m.output(&f)
-		}
-		if err != nil {
-			return at(err, k, func(op uint32) int { return int(m.shown[base+int(op)]) })
-		}
-		if i, err := e.take(base, took, answer, emitted); err != nil {
-			return m.wrong(err, int(m.shown[base+i]))
-		}
-		answered += len(answer)
-		if err := m.bounded(answered, len(m.sel)); err != nil {
-			return err
-		}
-		switch {
-		case took > 0:
-			base += took
-			most = math.MaxInt
-		case k > 1:
-			most = k / 2
-		default:
-			return m.tooLarge(int(m.shown[base]), "what the record gives")
-		}
+	err := m.each(&itemCall{
+		fn: guest.Map, n: len(m.sel), item: "the record", answers: "what the record gives",
+		number: func(item int) int { return int(m.shown[item]) },
+		fill:   func(base, n, arena int) (int, int) { return m.fill(rows, base, n, arena), m.bytes() },
+		frame:  m.frame,
+		take:   func(base, n int, answer []byte) (int, error) { return e.take(base, n, answer, emitted) },
+	})
+	if err != nil {
+		return err
 	}
 	for i, of := range emitted[0].Of[first:] {
 		emitted[0].Of[first+i] = m.shown[of]

@@ -52,51 +52,15 @@ func (p *pair) bind(d *abi.Pair, with *job.Apply, left, right []stream.Kind) (er
 
 // Call implements udf.Pair. Pairs go in as many frames as their size asks for.
 func (p *pair) Call(in *udf.Pairs, out *udf.Emitted) error {
-	if _, err := p.arena(); err != nil {
-		return err
-	}
 	e := entries{outputs: p.outputs}
 	rows := []udf.Emitted{*out}
 	defer func() { *out = rows[0] }()
-	most := math.MaxInt // pairs that a frame may carry
-	answered := 0
-	for base, n := 0, in.N(); base < n; {
-		arena := p.inst.Arena()
-		k := p.fill(in, base, min(n-base, most), len(arena))
-		if p.bytes+abi.MinOutput > len(arena) {
-			return p.tooLarge(base, "the pair")
-		}
-		f := p.frame(arena)
-		full, err := p.call(guest.Pair, &f)
-		took := k
-		if err == nil && full {
-			took, err = p.done(k)
-		}
-		var answer []byte
-		if err == nil {
-			answer, err = p.output(&f)
-		}
-		if err != nil {
-			return at(err, k, from(base))
-		}
-		if i, err := e.take(base, took, answer, rows); err != nil {
-			return p.wrong(err, base+i)
-		}
-		answered += len(answer)
-		if err := p.bounded(answered, n); err != nil {
-			return err
-		}
-		switch {
-		case took > 0:
-			base += took
-			most = math.MaxInt
-		case k > 1:
-			most = k / 2
-		default:
-			return p.tooLarge(base, "what the pair answers")
-		}
-	}
-	return nil
+	return p.each(&itemCall{
+		fn: guest.Pair, n: in.N(), number: plain, item: "the pair", answers: "what the pair answers",
+		fill:  func(base, n, arena int) (int, int) { return p.fill(in, base, n, arena), p.bytes },
+		frame: func(_ int, arena []byte) frame { return p.frame(arena) },
+		take:  func(base, n int, answer []byte) (int, error) { return e.take(base, n, answer, rows) },
+	})
 }
 
 // fill cuts out pairs from base on, n or as many as leave half of the arena to the answer,

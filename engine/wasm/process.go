@@ -58,48 +58,12 @@ func (p *process) bind(d *abi.Process, with *job.Process, kinds []stream.Kind, l
 // Call implements udf.Process. Firings go in as many frames as their size asks for, one
 // after the other: states that one frame answers are in the next.
 func (p *process) Call(in *udf.Firings, out []udf.Emitted) error {
-	if _, err := p.arena(); err != nil {
-		return err
-	}
-	most := math.MaxInt // firings that a frame may carry
-	answered := 0
-	for base, n := 0, len(in.Window); base < n; {
-		arena := p.inst.Arena()
-		k := p.fill(in, base, min(n-base, most), len(arena))
-		if p.cut.bytes+abi.MinOutput > len(arena) {
-			return p.tooLarge(base, "the firing")
-		}
-		f := p.frame(arena)
-		full, err := p.call(guest.Process, &f)
-		took := k
-		if err == nil && full {
-			took, err = p.done(k)
-		}
-		var answer []byte
-		if err == nil {
-			answer, err = p.output(&f)
-		}
-		if err != nil {
-			return at(err, k, from(base))
-		}
-		if firing, err := p.take(in, base, took, answer, out); err != nil {
-			return p.wrong(err, base+firing)
-		}
-		answered += len(answer)
-		if err := p.bounded(answered, n); err != nil {
-			return err
-		}
-		switch {
-		case took > 0:
-			base += took
-			most = math.MaxInt
-		case k > 1:
-			most = k / 2
-		default:
-			return p.tooLarge(base, "what the firing answers")
-		}
-	}
-	return nil
+	return p.each(&itemCall{
+		fn: guest.Process, n: len(in.Window), number: plain, item: "the firing", answers: "what the firing answers",
+		fill:  func(base, n, arena int) (int, int) { return p.fill(in, base, n, arena), p.cut.bytes },
+		frame: func(_ int, arena []byte) frame { return p.frame(arena) },
+		take:  func(base, n int, answer []byte) (int, error) { return p.take(in, base, n, answer, out) },
+	})
 }
 
 // take takes the entries of the first n firings of a frame.

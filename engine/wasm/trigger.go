@@ -56,44 +56,14 @@ func (t *trigger) bind(d *abi.Trigger, with *job.Trigger, kinds []stream.Kind) (
 // Decide implements udf.Trigger. Operations go in as many frames as their size asks for,
 // one after the other: states that one frame answers are in the next.
 func (t *trigger) Decide(in *udf.TriggerOps, out *udf.Decisions) error {
-	if _, err := t.arena(); err != nil {
-		return err
-	}
-	most := math.MaxInt // operations that a frame may carry
-	for base, n := 0, len(in.Ops); base < n; {
-		arena := t.inst.Arena()
-		k := t.fill(in, base, min(n-base, most), len(arena))
-		if t.bytes+abi.MinOutput > len(arena) {
-			return t.tooLarge(base, "the record with the window's state")
-		}
-		f := t.frame(arena)
-		full, err := t.call(guest.Trigger, &f)
-		took := k
-		if err == nil && full {
-			took, err = t.done(k)
-		}
-		var answer []byte
-		if err == nil {
-			answer, err = t.output(&f)
-		}
-		if err != nil {
-			return at(err, k, from(base))
-		}
-		item, err := eachEntry(took, answer, func(item int, what uint32, body []byte) error { return t.decided(in, out, base+item, what, body) })
-		if err != nil {
-			return t.wrong(err, base+item)
-		}
-		switch {
-		case took > 0:
-			base += took
-			most = math.MaxInt
-		case k > 1:
-			most = k / 2
-		default:
-			return t.tooLarge(base, "what the trigger answers")
-		}
-	}
-	return nil
+	return t.each(&itemCall{
+		fn: guest.Trigger, n: len(in.Ops), number: plain, item: "the record with the window's state", answers: "what the trigger answers",
+		fill:  func(base, n, arena int) (int, int) { return t.fill(in, base, n, arena), t.bytes },
+		frame: func(_ int, arena []byte) frame { return t.frame(arena) },
+		take: func(base, n int, answer []byte) (int, error) {
+			return eachEntry(n, answer, func(item int, what uint32, body []byte) error { return t.decided(in, out, base+item, what, body) })
+		},
+	})
 }
 
 // decided takes one entry of the answer for operation op of the call.
