@@ -148,19 +148,23 @@ func (e *expectation) UnmarshalYAML(n *yaml.Node) error {
 
 // ReadJobTests reads a file of tests. Errors are of class fault.ErrUser and name the line.
 func ReadJobTests(src []byte) (*JobTests, error) {
+	f := &JobTests{}
+	if err := readTests(src, f); err != nil {
+		return nil, fault.As(fault.ErrUser, err)
+	}
+	return f, nil
+}
+
+// readTests reads a file of tests of jobs or of plug-ins, and checks it.
+func readTests(src []byte, f interface{ check() error }) error {
 	d := yaml.NewDecoder(bytes.NewReader(src))
 	d.KnownFields(true)
-	var f JobTests
-	if err := d.Decode(&f); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil, fault.Userf("the file is empty")
-		}
-		return nil, fault.As(fault.ErrUser, err)
+	if err := d.Decode(f); errors.Is(err, io.EOF) {
+		return errors.New("the file is empty")
+	} else if err != nil {
+		return err
 	}
-	if err := f.check(); err != nil {
-		return nil, fault.As(fault.ErrUser, err)
-	}
-	return &f, nil
+	return f.check()
 }
 
 func (f *JobTests) check() error {

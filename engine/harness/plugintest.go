@@ -1,10 +1,8 @@
 package harness
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -72,19 +70,11 @@ func (m *moment) or(t stream.Time) stream.Time {
 
 // ReadPluginTests reads a file of tests. Errors are of class fault.ErrUser and name the line.
 func ReadPluginTests(src []byte) (*PluginTests, error) {
-	d := yaml.NewDecoder(bytes.NewReader(src))
-	d.KnownFields(true)
-	var f PluginTests
-	if err := d.Decode(&f); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil, fault.Userf("the file is empty")
-		}
+	f := &PluginTests{}
+	if err := readTests(src, f); err != nil {
 		return nil, fault.As(fault.ErrUser, err)
 	}
-	if err := f.check(); err != nil {
-		return nil, fault.As(fault.ErrUser, err)
-	}
-	return &f, nil
+	return f, nil
 }
 
 func (f *PluginTests) check() error {
