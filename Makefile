@@ -5,7 +5,7 @@
 SHELL := /bin/sh
 
 TIDEMARK := bin/tidemark
-GUESTS   := bin/plugins/stats.wasm bin/plugins/distinct.wasm bin/plugins/top_k.wasm bin/plugins/alerts.wasm bin/plugins/unpaid.wasm bin/plugins/sessionise.wasm
+GUESTS   := bin/plugins/stats.wasm bin/plugins/distinct.wasm bin/plugins/top_k.wasm bin/plugins/alerts.wasm bin/plugins/unpaid.wasm bin/plugins/sessionise.wasm bin/plugins/own_gap.wasm
 
 # Packages whose goroutines meet: the race detector runs over these.
 RACE_QUICK := ./engine/exchange/... ./engine/source/... ./internal/...

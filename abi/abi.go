@@ -41,6 +41,7 @@ const (
 	MaxSides       = 16      // side outputs of a process function: each is a file
 	MaxState       = 1 << 20 // of a key or a window
 	MaxRowText     = 1 << 20 // of a row of a process function
+	MaxWindows     = 1_000   // that an assigner gives one record
 )
 
 // Exports of a module.
@@ -59,6 +60,7 @@ const (
 	ExportTick       = "tm_watermark_tick"
 	ExportMap        = "tm_map"
 	ExportTrigger    = "tm_trigger"
+	ExportAssign     = "tm_assign"
 	ExportManifest   = "tm_manifest"
 )
 
@@ -215,6 +217,9 @@ func Exports(m *Manifest) []Export {
 	}
 	if m != nil && m.Trigger != nil {
 		list = append(list, Export{ExportTrigger, frame, true})
+	}
+	if m != nil && m.Assigner != nil {
+		list = append(list, Export{ExportAssign, frame, true})
 	}
 	return append(list, Export{ExportManifest, place, false})
 }

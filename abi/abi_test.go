@@ -18,7 +18,7 @@ func TestSpecNamesWhatIsHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := string(b)
-	for _, e := range abi.Exports(&abi.Manifest{Aggregate: &abi.Aggregate{}, Process: &abi.Process{}, Pair: &abi.Pair{}, Generator: &abi.Generator{}, Map: &abi.Map{}, Trigger: &abi.Trigger{}}) {
+	for _, e := range abi.Exports(&abi.Manifest{Aggregate: &abi.Aggregate{}, Process: &abi.Process{}, Pair: &abi.Pair{}, Generator: &abi.Generator{}, Map: &abi.Map{}, Trigger: &abi.Trigger{}, Assigner: &abi.Assigner{}}) {
 		want := "`" + e.Name
 		if !strings.Contains(spec, want) {
 			t.Errorf("SPEC.md does not have %s", want)

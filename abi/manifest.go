@@ -26,6 +26,7 @@ type Manifest struct {
 	Generator *Generator
 	Map       *Map
 	Trigger   *Trigger
+	Assigner  *Assigner
 }
 
 // Aggregate describes the aggregate of a module.
@@ -302,10 +303,11 @@ func (r *manifestReader) manifest(n node) *Manifest {
 		"watermark": func(path string, n node) { m.Generator = r.generator(path, n) },
 		"map":       func(path string, n node) { m.Map = r.mapping(path, n) },
 		"trigger":   func(path string, n node) { m.Trigger = r.trigger(path, n) },
+		"assigner":  func(path string, n node) { m.Assigner = r.assigner(path, n) },
 	})
 	r.need("", seen, "name", "version")
 	kind := ""
-	for _, k := range [...]string{"aggregate", "process", "pair", "watermark", "map", "trigger"} {
+	for _, k := range [...]string{"aggregate", "process", "pair", "watermark", "map", "trigger", "assigner"} {
 		switch {
 		case !seen[k]:
 		case kind != "":
@@ -315,7 +317,7 @@ func (r *manifestReader) manifest(n node) *Manifest {
 		}
 	}
 	if seen != nil && kind == "" {
-		r.fail("", "must have a member that says what the module is: aggregate, process, pair, watermark, map or trigger")
+		r.fail("", "must have a member that says what the module is: aggregate, process, pair, watermark, map, trigger or assigner")
 	}
 	return m
 }

@@ -53,7 +53,7 @@ func TestParseManifestRefuses(t *testing.T) {
 		{"no name", `"name": "stats", `, ``, "manifest name: is missing"},
 		{"an empty name", `"stats"`, `""`, `manifest name: "" is no name`},
 		{"a version too long", `"1.0.0"`, `"` + strings.Repeat("1", 65) + `"`, "manifest version: has 65 bytes, at most 64"},
-		{"no kind", `"aggregate"`, `"gatherer"`, "manifest: must have a member that says what the module is: aggregate, process, pair, watermark, map or trigger"},
+		{"no kind", `"aggregate"`, `"gatherer"`, "manifest: must have a member that says what the module is: aggregate, process, pair, watermark, map, trigger or assigner"},
 		{"two kinds", `"sdk": "go"`, `"process": {"inputs": [], "outputs": [{"name": "n", "type": "int64"}]}`, "manifest process: stands beside aggregate: a module is one of them"},
 		{"an unknown type", `"type": "int64"}, {`, `"type": "int32"}, {`, "manifest aggregate.outputs[0].type: must be int64, float64, bool, string or timestamp"},
 		{"a column twice", `"mean"`, `"count"`, `manifest aggregate.outputs[1].name: "count" occurs twice`},
@@ -251,6 +251,32 @@ func TestParseManifestOfATrigger(t *testing.T) {
 		{"outputs", `"state"`, `"outputs": [], "state"`, "manifest trigger.outputs: unknown member"},
 		{"a state without schema", `"schema": 2`, ``, "manifest trigger.state.schema: is missing"},
 		{"a flag that is none", `"merges": true`, `"merges": 1`, "manifest trigger.merges: must be true or false"},
+	} {
+		if _, err := abi.ParseManifest([]byte(strings.Replace(text, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
+		}
+	}
+}
+
+func TestParseManifestOfAnAssigner(t *testing.T) {
+	const text = `{"name": "own_gap", "version": "1", "assigner": {"inputs": [{"name": "gap_ms", "type": "int64", "nullable": true}],
+		"params": [{"name": "gap_ms", "type": "int64", "default": 60000}], "merges": true}}`
+	got, err := abi.ParseManifest([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &abi.Manifest{Name: "own_gap", Version: "1", Assigner: &abi.Assigner{
+		Inputs: []abi.Column{{Name: "gap_ms", Kind: abi.Int64, Nullable: true}}, Merges: true,
+		Params: []abi.Param{{Name: "gap_ms", Kind: abi.Int64, HasDefault: true, Default: abi.Value{Int: 60_000}}}}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got.Assigner, want.Assigner)
+	}
+	for _, c := range []struct{ name, old, new, want string }{
+		{"no inputs", `"inputs": [{"name": "gap_ms", "type": "int64", "nullable": true}],`, ``, "manifest assigner.inputs: is missing"},
+		{"state", `"merges"`, `"state": {"schema": 1}, "merges"`, "manifest assigner.state: unknown member"},
+		{"outputs", `"merges"`, `"outputs": [], "merges"`, "manifest assigner.outputs: unknown member"},
+		{"a flag that is none", `"merges": true`, `"merges": 1`, "manifest assigner.merges: must be true or false"},
+		{"two kinds", `"assigner"`, `"trigger": {"inputs": []}, "assigner"`, "stands beside"},
 	} {
 		if _, err := abi.ParseManifest([]byte(strings.Replace(text, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.want)

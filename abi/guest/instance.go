@@ -32,13 +32,14 @@ const (
 	Tick
 	Map
 	Trigger
+	Assign
 	numFuncs
 )
 
 // String returns the export's name.
 func (f Func) String() string {
 	return [numFuncs]string{abi.ExportConfigure, abi.ExportCreate, abi.ExportAdd, abi.ExportMerge, abi.ExportResult, abi.ExportProcess, abi.ExportPair,
-		abi.ExportWatermark, abi.ExportTick, abi.ExportMap, abi.ExportTrigger}[f]
+		abi.ExportWatermark, abi.ExportTick, abi.ExportMap, abi.ExportTrigger, abi.ExportAssign}[f]
 }
 
 // Instance is a running module with its own memory. One goroutine uses it at a time.

@@ -78,8 +78,9 @@ func TestANewProjectTestsAndBuildsOffline(t *testing.T) {
 func TestNewProjectsOfTheOtherKindsTestAndBuildOffline(t *testing.T) {
 	offline(t)
 	for kind, is := range map[string]func(*abi.Manifest) bool{
-		"process": func(m *abi.Manifest) bool { return m.Process != nil && m.Process.KeyState },
-		"pair":    func(m *abi.Manifest) bool { return m.Pair != nil && len(m.Pair.Right) == 1 },
+		"process":  func(m *abi.Manifest) bool { return m.Process != nil && m.Process.KeyState },
+		"pair":     func(m *abi.Manifest) bool { return m.Pair != nil && len(m.Pair.Right) == 1 },
+		"assigner": func(m *abi.Manifest) bool { return m.Assigner != nil && !m.Assigner.Merges },
 	} {
 		dir := filepath.Join(t.TempDir(), "mine")
 		if err := New(env.Real().FS, "go", kind, dir); err != nil {

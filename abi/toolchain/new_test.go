@@ -104,7 +104,7 @@ func TestNewRefuses(t *testing.T) {
 		{"a name with a dot", "go", filepath.Join(t.TempDir(), "a.b"), `name "a.b"`, ""},
 		{"no name", "go", "", `name "."`, ""},
 		{"a directory above", "go", "..", `name ".."`, ""},
-		{"a kind that there is not", "go", filepath.Join(t.TempDir(), "k"), `kind "trigger": a new plug-in in go is one of aggregate, process, pair`, "trigger"},
+		{"a kind that there is not", "go", filepath.Join(t.TempDir(), "k"), `kind "trigger": a new plug-in in go is one of aggregate, process, pair, assigner`, "trigger"},
 		{"a kind that the language lacks", "c", filepath.Join(t.TempDir(), "l"), `kind "pair": a new plug-in in c is one of aggregate`, "pair"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -168,6 +168,7 @@ type moduleView struct {
 	Watermark  *generatorView `json:"watermark,omitempty"`
 	Map        *mapView       `json:"map,omitempty"`
 	Trigger    *triggerView   `json:"trigger,omitempty"`
+	Assigner   *assignerView  `json:"assigner,omitempty"`
 	Exports    []linkView     `json:"exports"`
 	Imports    []linkView     `json:"imports"`
 	Memory     []memoryView   `json:"memory"`
@@ -274,7 +275,7 @@ func viewModule(m *binary.Module) *moduleView {
 	}
 	if manifest, err := m.Manifest(); err == nil {
 		v.Name, v.Version, v.SDK = manifest.Name, manifest.Version, manifest.SDK
-		v.Aggregate, v.Process = viewAggregate(manifest.Aggregate), viewProcess(manifest.Process)
+		v.Aggregate, v.Process, v.Assigner = viewAggregate(manifest.Aggregate), viewProcess(manifest.Process), viewAssigner(manifest.Assigner)
 		if p := manifest.Pair; p != nil {
 			v.Pair = &pairView{viewColumns(p.Left), viewColumns(p.Right), viewColumns(p.Outputs), viewParams(p.Params)}
 		}
@@ -433,6 +434,9 @@ func (v *moduleView) show(w io.Writer) {
 		list("right", p.Right)
 		list("outputs", p.Outputs)
 		list("params", p.Params)
+	}
+	if a := v.Assigner; a != nil {
+		a.show(line, list)
 	}
 	if f := v.Map; f != nil {
 		line("map", "of single records")

@@ -195,6 +195,22 @@ func TestInspectShowsATrigger(t *testing.T) {
 	}
 }
 
+func TestInspectShowsAWindowAssigner(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "top.wasm")
+	for more, says := range map[string]string{`,"merges":true`: "windows      merge", ``: "windows      stay apart"} {
+		manifest := `{"name":"top","version":"2.1","assigner":{"inputs":[{"name":"v","type":"bool"}],"params":[{"name":"n","type":"int64"}]` + more + `}}`
+		if err := os.WriteFile(file, binary.WithManifest([]byte(emptyModule), []byte(manifest)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, stdout, _ := pluginCommand("inspect", file)
+		for _, want := range []string{says, "does not export the function tm_assign (i32) -> i32", "inputs       v bool", "params       n int64"} {
+			if !strings.Contains(stdout, want) {
+				t.Errorf("it does not say %q:\n%s", want, stdout)
+			}
+		}
+	}
+}
+
 func TestPluginFromNewToInspect(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mine")
 	if code, stdout, stderr := pluginCommand("new", "--lang", "go", dir); code != exitFine || stdout != "" || !strings.Contains(stderr, "made "+dir) {

@@ -89,6 +89,7 @@ const (
 	opTick
 	opMap
 	opTrigger
+	opAssign
 )
 
 // call serves one call on the frame at an offset into the arena.

@@ -64,6 +64,9 @@ func tmMap(at int32) int32 { return serve(opMap, at) }
 //go:wasmexport tm_trigger
 func tmTrigger(at int32) int32 { return serve(opTrigger, at) }
 
+//go:wasmexport tm_assign
+func tmAssign(at int32) int32 { return serve(opAssign, at) }
+
 //go:wasmexport tm_manifest
 func tmManifest() int64 {
 	if registered == nil {

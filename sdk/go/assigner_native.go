@@ -1,0 +1,123 @@
+//go:build !wasip1
+
+package tidemark
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Span is a window: it holds times from Start up to, not including, End.
+type Span struct{ Start, End Timestamp }
+
+// AssignerTwin drives a window assigner in tests as a host does. Each call is one on a
+// fresh instance.
+type AssignerTwin struct {
+	a    *Assigner
+	args Values
+	room int // bytes of the output area; 0: all that is left of the arena
+}
+
+// NewAssignerTwin configures the assigner with a job's arguments, by the parameters'
+// names. The error is a *Refusal, or says which argument does not fit.
+func NewAssignerTwin(a *Assigner, args Values) (*AssignerTwin, error) {
+	full, err := argsOf(a.spec.Params, args)
+	if err != nil {
+		return nil, err
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if err := configureTwin(a, a.spec.Params, full); err != nil {
+		return nil, err
+	}
+	return &AssignerTwin{a: a, args: full}, nil
+}
+
+// maxWindows bounds the windows of a record (abi/SPEC.md, section 3).
+const maxWindows = 1000
+
+// Show shows the assigner records in one call, and returns the windows of each, in the
+// order in which it named them. After an error, a *Refusal with the record in Op if it
+// refused one or answered what a host does not take, there is nothing. A record without a
+// time, or with a null in a column that is not declared nullable, is left out and is in no
+// window.
+func (t *AssignerTwin) Show(records ...Record) ([][]Span, error) {
+	mu.Lock()
+	defer mu.Unlock()
+	windows := make([][]Span, len(records))
+	var shown []Record
+	var place []int
+	for i, r := range records {
+		if r.Time != NoTime && !lacks(t.a.spec.Inputs, r.Values) {
+			shown, place = append(shown, r), append(place, i)
+		}
+	}
+	for done := 0; done < len(shown); {
+		n, err := t.call(shown[done:], func(i int, w Span) {
+			if at := place[done+i]; !slices.Contains(windows[at], w) {
+				windows[at] = append(windows[at], w)
+			}
+		})
+		if err != nil {
+			var refusal *Refusal
+			if errors.As(err, &refusal) && refusal.Op >= 0 {
+				refusal.Op = place[done+refusal.Op]
+			}
+			return nil, err
+		}
+		done += n
+	}
+	for i, list := range windows {
+		if problem := t.problem(list); problem != "" {
+			return nil, &Refusal{i, problem}
+		}
+	}
+	return windows, nil
+}
+
+// problem says what a host would not take.
+func (t *AssignerTwin) problem(list []Span) string {
+	for _, w := range list {
+		if w.Start >= w.End {
+			return fmt.Sprintf("window [%d, %d): the start must be below the end", w.Start, w.End)
+		}
+	}
+	switch {
+	case len(list) > 1 && t.a.spec.Merges:
+		return fmt.Sprintf("%d windows, and where windows merge a record is in one", len(list))
+	case len(list) > maxWindows:
+		return fmt.Sprintf("%d windows, a record can be in %d", len(list), maxWindows)
+	}
+	return ""
+}
+
+// call makes one call, and returns how many records it completed.
+func (t *AssignerTwin) call(records []Record, window func(i int, w Span)) (int, error) {
+	t.a.ready = false
+	if err := configureTwin(t.a, t.a.spec.Params, t.args); err != nil {
+		return 0, err
+	}
+	w := newWriter()
+	w.h.rows = uint32(len(records))
+	w.h.block = w.area(48)
+	b := (*block)(arenaAt(uintptr(w.h.block)))
+	if err := w.records(&b.lists[0], t.a.records, records); err != nil {
+		return 0, err
+	}
+	st, err := w.serve(t.a, opAssign, t.room)
+	if err != nil {
+		return 0, err
+	}
+	n := len(records)
+	if st == outputFull {
+		if n = int(w.h.done); n == 0 {
+			return 0, errNoRoom
+		}
+	}
+	w.entries(func(i int, _ uint32, body []byte) {
+		window(i, Span{Timestamp(binary.LittleEndian.Uint64(body)), Timestamp(binary.LittleEndian.Uint64(body[8:]))})
+	})
+	return n, nil
+}
