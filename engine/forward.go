@@ -53,10 +53,8 @@ func (f *forward) clear() {
 // of the reader shows as the record.
 func (f *forward) rows(r *result.Rows, line func(dst []byte, i int) []byte) {
 	b := f.held
-	if r.Pairs == nil {
-		f.told = max(f.told, r.Before)
-	}
 	for i := range r.N {
+		f.told = max(f.told, r.Before[i])
 		c := 0
 		put := func(from *stream.Columns) {
 			for n := range from.Cols {
@@ -71,7 +69,6 @@ func (f *forward) rows(r *result.Rows, line func(dst []byte, i int) []byte) {
 		t, end := r.Window[i].MaxTimestamp(), r.Window[i].End
 		if p := r.Pairs; p != nil {
 			t, end = p.Time[i], p.Time[i]
-			f.told = max(f.told, p.WM[i])
 		} else {
 			b.Cols[c].AppendInt(int64(r.Window[i].Start))
 			b.Cols[c+1].AppendInt(int64(end))

@@ -225,7 +225,7 @@ type pairTask struct {
 // Pairs writes pairs as result rows (join.Output).
 func (t *pairTask) Pairs(p *join.Rows) error {
 	r := &t.rows
-	*r = result.Rows{N: p.N, Key: p.Key, Values: t.valuesOf(p.Values), Pairs: &result.Pairs{Time: p.Time, WM: p.WM},
+	*r = result.Rows{N: p.N, Key: p.Key, Values: t.valuesOf(p.Values), Before: p.WM, Pairs: &result.Pairs{Time: p.Time},
 		Window: r.Window[:0], Kind: r.Kind[:0], Revision: r.Revision[:0], SinceLast: r.SinceLast[:0], Replaces: r.Replaces[:0], Ordinal: r.Ordinal[:0], Of: r.Of[:0]}
 	for i := range p.N {
 		r.Window, r.Kind, r.Revision = append(r.Window, stream.Global), append(r.Kind, result.NoKind), append(r.Revision, 0)

@@ -43,16 +43,15 @@ type Rows struct {
 	// Side is the output that the rows are for: 0 the results, others the side outputs of a
 	// process function, counted from 1.
 	Side int
-	// Before is the step's watermark before these rows: a row is never late for the step
-	// that reads it because of the watermark that made it fire (S69).
-	Before stream.Time
+	// Before is the step's watermark before each row: a row is never late for the step that
+	// reads it because of the watermark that made it fire (S69). Of a pair, the watermark
+	// that it was made at.
+	Before []stream.Time
 }
 
 // Pairs is what rows of an interval join have in place of a window, one for each row.
 type Pairs struct {
 	Time []stream.Time // the later one of the two (S111)
-	// WM is the step's watermark when the pair was made, in place of Before.
-	WM []stream.Time
 	// Left and Right are where the two records were read: they name the pair, the same in
 	// every run.
 	Left, Right []Place
@@ -75,7 +74,7 @@ func (r *Rows) Reset(key []stream.Field, values [][]stream.Field) {
 		resetColumns(&r.Values[i], v)
 	}
 	r.Window, r.Kind, r.Revision = r.Window[:0], r.Kind[:0], r.Revision[:0]
-	r.EncodedKey = r.EncodedKey[:0]
+	r.EncodedKey, r.Before = r.EncodedKey[:0], r.Before[:0]
 	r.SinceLast, r.Replaces = r.SinceLast[:0], r.Replaces[:0]
 	r.Ordinal, r.Of, r.Pairs, r.Side = r.Ordinal[:0], r.Of[:0], nil, 0
 }

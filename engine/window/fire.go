@@ -139,7 +139,7 @@ func (o *contents) emit(cells []cell) (f *udf.Failure, at int, err error) {
 		r.Key.Blob = blob
 		o.describe(r, c)
 	}
-	r.N, r.Before = len(cells), o.before
+	r.N = len(cells)
 	if o.process != nil {
 		if f, at, err := o.process.run(r, o.seen(), o.now, nil); f != nil || err != nil {
 			return f, at, err
@@ -172,6 +172,7 @@ func (o *contents) describe(r *result.Rows, c cell) {
 	r.Revision = append(r.Revision, revision)
 	r.SinceLast = append(r.SinceLast, since)
 	r.Replaces = append(r.Replaces, replaces)
+	r.Before = append(r.Before, o.before)
 }
 
 func opOf(f *udf.Failure) int {

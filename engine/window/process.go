@@ -236,7 +236,7 @@ func (p *processor) emitOne(to Output, n int, r *result.Rows) error {
 		return nil
 	}
 	rows.Reset(p.key, nil)
-	rows.N, rows.Before, rows.Side = out.N, r.Before, n
+	rows.N, rows.Side = out.N, n
 	rows.Values = append(rows.Values[:0], out.Columns)
 	for first := 0; first < out.N; {
 		last := first
@@ -252,6 +252,7 @@ func (p *processor) emitOne(to Output, n int, r *result.Rows) error {
 			rows.Revision = append(rows.Revision, r.Revision[i])
 			rows.SinceLast = append(rows.SinceLast, r.SinceLast[i])
 			rows.Replaces = append(rows.Replaces, r.Replaces[i])
+			rows.Before = append(rows.Before, r.Before[i])
 			rows.Ordinal, rows.Of = append(rows.Ordinal, uint64(ordinal)), append(rows.Of, uint64(last-first))
 		}
 		first = last

@@ -218,7 +218,7 @@ func (r *timely) Rows(rows *result.Rows) error {
 	n := len(r.lines)
 	err := r.exactly.Rows(rows)
 	for i := range r.lines[n:] {
-		r.lines[n+i] += fmt.Sprintf(" behind %d", rows.Before)
+		r.lines[n+i] += fmt.Sprintf(" behind %d", rows.Before[i])
 	}
 	return err
 }

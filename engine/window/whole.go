@@ -96,7 +96,7 @@ func (o *General) fireTable(p *pane) (*udf.Failure, error) {
 
 // describeList sets what n rows of a pane say beside their values.
 func (o *General) describeList(p *pane, r *result.Rows, n int) {
-	r.N, r.Before = n, o.before
+	r.N = n
 	for range n {
 		blob, err := stream.DecodeKey(p.owner.key, r.Key.Cols, r.Key.Blob)
 		if err != nil {
