@@ -117,6 +117,13 @@ func (l *elements) rows(side uint8) (*stream.Batch, []uint32) {
 	return &stream.Batch{Columns: l.sides[side], Time: times}, sel
 }
 
+// view is the list as it is now, whatever is added to it later.
+func (l *elements) view() *elements {
+	v := *l
+	v.refs = slices.Clip(v.refs)
+	return &v
+}
+
 // Len is the number of records.
 func (l *elements) Len() int { return len(l.refs) }
 

@@ -21,6 +21,8 @@ type emitter struct {
 	values [][]stream.Field
 	rows   result.Rows
 	cells  []cell
+	// moments are those of the cells in work.
+	moments []moment
 }
 
 func (e *emitter) init(key []stream.Field, fns []function) {
@@ -56,7 +58,7 @@ func (o *Aligned) fireAll(buck *bucket) error {
 func (o *contents) fire(cells []cell) error {
 	n := 0
 	for _, c := range cells {
-		if c.table.Rows[c.slot] > 0 {
+		if c.table.Rows[c.slot] > 0 || c.firing != nil && c.firing.list != nil {
 			cells[n] = c
 			n++
 		}
@@ -113,6 +115,29 @@ func (o *contents) bulky(cells []cell) bool {
 func (o *contents) emit(cells []cell) (f *udf.Failure, at int, err error) {
 	r := &o.emitter.rows
 	r.Reset(o.emitter.key, o.emitter.values)
+	if f, at, err := o.compute(cells, r); f != nil || err != nil {
+		return f, at, err
+	}
+	for _, c := range cells {
+		o.describe(r, c)
+	}
+	r.N = len(cells)
+	if o.process != nil {
+		if f, at, err := o.process.run(r, o.moments(cells), cells); f != nil || err != nil {
+			return f, at, err
+		}
+	}
+	for _, c := range cells {
+		c.table.Fire(c.slot)
+	}
+	if o.process != nil {
+		return nil, 0, o.process.emit(o.out, r)
+	}
+	return nil, 0, o.out.Rows(r)
+}
+
+// results computes what the functions make of accumulators.
+func (o *contents) results(cells []cell, r *result.Rows) (f *udf.Failure, at int, err error) {
 	for i := range o.fns {
 		fn := &o.fns[i]
 		if f, err := fn.gather(cells); err != nil || f != nil {
@@ -131,36 +156,22 @@ func (o *contents) emit(cells []cell) (f *udf.Failure, at int, err error) {
 		}
 		vals.N = len(cells)
 	}
-	for _, c := range cells {
-		blob, err := stream.DecodeKey(c.key(), r.Key.Cols, r.Key.Blob)
-		if err != nil {
-			panic("BUG: " + err.Error())
-		}
-		r.Key.Blob = blob
-		o.describe(r, c)
-	}
-	r.N = len(cells)
-	if o.process != nil {
-		if f, at, err := o.process.run(r, o.seen(), o.now, nil); f != nil || err != nil {
-			return f, at, err
-		}
-	}
-	for _, c := range cells {
-		c.table.Fire(c.slot)
-	}
-	if o.process != nil {
-		return nil, 0, o.process.emit(o.out, r)
-	}
-	return nil, 0, o.out.Rows(r)
+	return nil, 0, nil
 }
 
-// describe appends what a row says of its pane, beside key and values.
+// describe appends what a row says of its pane, beside the values.
 func (o *contents) describe(r *result.Rows, c cell) {
+	blob, err := stream.DecodeKey(c.key(), r.Key.Cols, r.Key.Blob)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	r.Key.Blob = blob
 	revision := c.table.Fired[c.slot]
 	kind, since, replaces := result.OnTime, false, []stream.Window(nil)
+	before := o.before
 	switch {
-	case c.pane != nil:
-		kind, since, replaces = c.pane.kind(), c.pane.purged, c.pane.replaces
+	case c.firing != nil:
+		kind, since, replaces, before = c.firing.kind, c.firing.since, c.firing.replaces, c.firing.before
 	case c.window == stream.Global:
 		kind = result.NoKind
 	case revision > 0:
@@ -172,7 +183,7 @@ func (o *contents) describe(r *result.Rows, c cell) {
 	r.Revision = append(r.Revision, revision)
 	r.SinceLast = append(r.SinceLast, since)
 	r.Replaces = append(r.Replaces, replaces)
-	r.Before = append(r.Before, o.before)
+	r.Before = append(r.Before, before)
 }
 
 func opOf(f *udf.Failure) int {

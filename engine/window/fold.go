@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"tidemark/engine/result"
 	"tidemark/engine/state"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
@@ -14,7 +15,8 @@ type cell struct {
 	table  *state.Cells
 	slot   int
 	window stream.Window
-	pane   *pane // of the general operator; nil: the table knows the key
+	pane   *pane   // of the general operator; nil: the table knows the key
+	firing *firing // of the general operator, where the cell is to be fired
 }
 
 func (c *cell) key() []byte {
@@ -46,13 +48,12 @@ func (s *segment) clear() {
 // add puts a row into a cell. A cell's Mark remembers its number; it is right only if
 // the cell at that number is this one, so marks never need clearing.
 func (s *segment) add(row uint32, c cell) {
-	m := c.table.Mark[c.slot]
-	if int(m) >= len(s.cells) || s.cells[m].table != c.table || s.cells[m].slot != c.slot {
-		m = uint32(len(s.cells))
-		c.table.Mark[c.slot] = m
+	if !s.has(c) {
+		c.table.Mark[c.slot] = uint32(len(s.cells))
 		s.cells = append(s.cells, c)
 		s.count = append(s.count, 0)
 	}
+	m := c.table.Mark[c.slot]
 	s.rows = append(s.rows, row)
 	s.group = append(s.group, m)
 	s.count[m]++
@@ -74,6 +75,9 @@ type contents struct {
 	ledger  Ledger
 	emitter emitter
 
+	// compute makes the results of firings: what the functions give for accumulators, or
+	// for lists. A failure comes with the cell that it happened in, or -1.
+	compute func(cells []cell, r *result.Rows) (f *udf.Failure, at int, err error)
 	process *processor  // nil: each firing gives one row of the functions' results
 	now     stream.Time // processing time
 	fine    bool        // see GeneralConfig
@@ -126,6 +130,7 @@ func (n named) Result(a *udf.Accs, out *stream.Columns) error {
 // init lays out the accumulators of the functions in a cell.
 func (o *contents) init(fns []Function, key []stream.Field, out Output) error {
 	o.out, o.wm, o.now = out, stream.MinTime, stream.MinTime // S7
+	o.compute = o.results
 	for _, f := range fns {
 		f.Agg = named{f.Agg, f.Name}
 		fn := function{Function: f, info: f.Agg.Info(), off: o.width, part: o.varying}
@@ -170,13 +175,12 @@ func (o *contents) run(b *stream.Batch, by stepper) error {
 			return err
 		}
 	}
-	if err := by.flush(); err != nil {
-		return err
-	}
 	if b.Trailing > o.wm {
-		return by.advance(b.Trailing)
+		if err := by.advance(b.Trailing); err != nil {
+			return err
+		}
 	}
-	return nil
+	return by.flush()
 }
 
 // start begins a batch.
@@ -268,6 +272,12 @@ func (s *segment) cut(at int) [3][2]int {
 		hi++
 	}
 	return [3][2]int{{0, lo}, {lo, hi}, {hi, len(s.rows)}}
+}
+
+// has reports whether a cell has rows.
+func (s *segment) has(c cell) bool {
+	m := c.table.Mark[c.slot]
+	return int(m) < len(s.cells) && s.cells[m].table == c.table && s.cells[m].slot == c.slot
 }
 
 // slice returns the rows lo to hi as a segment of their own.

@@ -54,10 +54,11 @@ type GeneralConfig struct {
 // many records at once, since nobody looks at them before something fires.
 type General struct {
 	contents
-	cfg    GeneralConfig
-	was    stream.Time // the watermark before the last advance
-	target stream.Time // where that goes
-	keys   map[string]*keyState
+	waiting waiting
+	cfg     GeneralConfig
+	was     stream.Time // the watermark before the last advance
+	target  stream.Time // where that goes
+	keys    map[string]*keyState
 	// timers by domain. They are one queue for the subtask, so that firings leave in
 	// order of time; a pane knows its own.
 	timers [2]timerQueue
@@ -116,6 +117,9 @@ func NewGeneral(cfg GeneralConfig, out Output) (*General, error) {
 	o.attach(cfg.Process, cfg.Key, cfg.Fine)
 	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
 		return nil, err
+	}
+	if o.lists {
+		o.compute = o.listResults
 	}
 	if cfg.Table != nil {
 		o.emitter.values = append(o.emitter.values, cfg.Table.Outputs())
@@ -176,7 +180,10 @@ func (o *General) Process(b *stream.Batch) error {
 // batches, never inside one (T5).
 func (o *General) Clock(now stream.Time) error {
 	o.Stamp(now)
-	return o.expire(trigger.ProcessingTime, now)
+	if err := o.expire(trigger.ProcessingTime, now); err != nil {
+		return err
+	}
+	return o.flush()
 }
 
 // advance sets the watermark, which rises, and then fires what is due (S69).
@@ -196,8 +203,10 @@ func (o *General) expire(d trigger.Domain, t stream.Time) error {
 	if !o.timers[d].due(t) {
 		return nil
 	}
-	if err := o.flush(); err != nil {
-		return err
+	if o.shared != nil { // whose slices are read at once
+		if err := o.flush(); err != nil {
+			return err
+		}
 	}
 	if o.user != nil {
 		o.user.turn++
@@ -249,59 +258,10 @@ func (o *General) timer(p *pane, d trigger.Domain, t stream.Time) error {
 	return nil
 }
 
-// carryOut fires and purges as a verdict says, in this order (S53).
-func (o *General) carryOut(p *pane, v trigger.Verdict) error {
-	if v&trigger.Fire != 0 && p.filled() {
-		if err := o.firePane(p); err != nil {
-			return err
-		}
-	}
-	if v&trigger.Purge != 0 {
-		p.purged = p.purged || p.filled()
-		o.empty(p)
-	}
-	return nil
-}
-
-// empty drops the contents of a pane and nothing else.
-func (o *General) empty(p *pane) {
-	p.elements = nil
-	if p.slot >= 0 {
-		o.table.Clear(p.slot, o.fresh)
-	}
-}
-
-// clean removes a pane's state at its cleanup time (S44). A timer that the trigger
-// leaves behind keeps the pane known, as an empty one.
-func (o *General) clean(p *pane) error {
-	o.settle(p)
-	o.empty(p)
-	if err := o.onClear(p); err != nil {
-		return err
-	}
-	clear(p.state)
-	if p.slot >= 0 {
-		o.table.Free(p.slot)
-		p.slot = -1
-	}
-	if o.shared != nil && p.owner.slices != nil {
-		o.shared.drop(p.owner.slices, o.shared.number(p.window))
-	}
-	p.ended, p.purged, p.replaces = false, false, nil
-	if o.process != nil {
-		o.process.windows.drop(p.window, p.owner.key)
-	}
-	if o.cfg.Assigner.Merging() {
-		p.owner.retire(p)
-		p.drop()
-	}
-	return nil
-}
-
 // forget drops a pane and its key when nothing is left of them.
 func (o *General) forget(p *pane) {
 	k := p.owner
-	if !p.gone && !p.empty() {
+	if p.leaving || !p.gone && !p.empty() {
 		return
 	}
 	k.panes.remove(p)
@@ -323,6 +283,11 @@ func (o *General) forgetKey(k *keyState) {
 
 // record judges one row and gives it to its windows.
 func (o *General) record(b *stream.Batch, i int) error {
+	if o.cfg.SetAside { // it is tried on copies of what is there
+		if err := o.flush(); err != nil {
+			return err
+		}
+	}
 	ts, key := b.Time[i], b.Key[i].Bytes(b.Blob)
 	if o.cfg.DropNullKey && stream.KeyHasNull(key, o.cfg.Key) {
 		o.ledger.Filtered++
@@ -448,6 +413,14 @@ func (o *General) allocPane() int {
 
 // take adds the record to its panes, and then lets the trigger see it, pane by pane.
 func (o *General) take(b *stream.Batch, i int, k *keyState) error {
+	for _, p := range o.accepted {
+		if p.cleared || p.due && !o.lists {
+			if err := o.flush(); err != nil {
+				return err
+			}
+			break
+		}
+	}
 	o.seq++
 	if o.shared != nil {
 		slot, err := o.shared.place(k, b.Time[i])
@@ -500,11 +473,13 @@ func (o *General) take(b *stream.Batch, i int, k *keyState) error {
 			}
 		}
 		if v != trigger.Continue {
-			if err := o.flush(); err != nil {
-				return err
-			}
-			if o.refused == i {
-				return nil
+			if o.shared != nil {
+				if err := o.flush(); err != nil {
+					return err
+				}
+				if o.refused == i {
+					return nil
+				}
 			}
 			if err := o.carryOut(p, v); err != nil {
 				return err
@@ -518,40 +493,6 @@ func (o *General) take(b *stream.Batch, i int, k *keyState) error {
 		o.ledger.LateAccepted++
 	}
 	return nil
-}
-
-// firePane emits the contents of a pane: one row of the functions' results.
-func (o *General) firePane(p *pane) error {
-	ended := p.kind() != 0 && p.window.MaxTimestamp() <= o.clock()
-	firings := o.table.Fired[p.slot]
-	var err error
-	switch {
-	case o.shared != nil:
-		err = o.fireShared(p)
-	case o.lists:
-		err = o.fireRecords(p)
-	default:
-		cells := append(o.emitter.cells[:0], p.cell())
-		o.emitter.cells = cells
-		err = o.fire(cells)
-	}
-	if err != nil {
-		return err
-	}
-	if o.table.Fired[p.slot] == firings {
-		return nil // the result was refused: nothing has fired
-	}
-	p.ended = p.ended || ended
-	p.replaces = nil
-	return nil
-}
-
-// clock is the time that windows of the step end by.
-func (o *General) clock() stream.Time {
-	if o.cfg.Assigner.EventTime() {
-		return o.wm
-	}
-	return o.now
 }
 
 // account notes which windows hold the record, so that it is classed once.

@@ -17,6 +17,7 @@ type keyState struct {
 	sessions []*pane
 	// cohorts account for records that several windows hold (overlapping windows only).
 	cohorts cohorts
+	due     bool      // a firing of one of its panes waits
 	slices  *sliceKey // where panes share them
 }
 
@@ -26,12 +27,13 @@ type keyState struct {
 type pane struct {
 	// First what a record touches in each of its windows, in as few lines of the cache as
 	// that takes.
-	op     *General
-	slot   int           // cell of the accumulators, -1: none
-	id     stream.Window // under which the key knows it: the window that it began as
-	window stream.Window
-	state  []int64 // of the trigger
-	timers [2][]stream.Time
+	op                    *General
+	slot                  int           // cell of the accumulators, -1: none
+	due, cleared, leaving bool          // what waits: its firing, a purge, and its end
+	id                    stream.Window // under which the key knows it: the window that it began as
+	window                stream.Window
+	state                 []int64 // of the trigger
+	timers                [2][]stream.Time
 	// What state and timers are slices of, as long as they fit.
 	words [4]int64
 	times [2][2]stream.Time
@@ -70,7 +72,10 @@ func (p *pane) awakeBy(t stream.Time) bool {
 
 // filled reports whether the pane has contents (S70).
 func (p *pane) filled() bool {
-	return p.slot >= 0 && p.op.table.Rows[p.slot] > 0 || p.elements != nil && len(p.elements.refs) > 0
+	if p.op.lists {
+		return p.elements != nil && len(p.elements.refs) > 0
+	}
+	return p.slot >= 0 && !p.cleared && !p.leaving && (p.op.table.Rows[p.slot] > 0 || p.op.seg.has(p.cell()))
 }
 
 // cleanup is when the pane's state goes, and in which domain (S40, S44).

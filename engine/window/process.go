@@ -43,7 +43,8 @@ type processor struct {
 
 	in    udf.Firings
 	out   []udf.Emitted
-	shown []int // of in: the row of each firing in the result
+	shown []int             // of in: the row of each firing in the result
+	slots map[string]uint32 // of in.Keys, by key
 	rows  result.Rows
 }
 
@@ -53,6 +54,7 @@ func newProcessor(p *Process, key []stream.Field) *processor {
 	}
 	o := &processor{Process: *p, key: key, info: p.Fn.Info(), windows: windowStates{}}
 	o.keys = keyStates{ttl: p.TTL, byKey: map[string]*keptState{}}
+	o.slots = map[string]uint32{}
 	o.out = make([]udf.Emitted, 1+len(o.info.Side))
 	o.in.Lists = make([]udf.FiringList, len(o.info.Lists))
 	return o
@@ -81,16 +83,14 @@ func (o *contents) seen() stream.Time {
 	return o.wm
 }
 
-// run shows the function the firings that r describes; list is the records of the only
-// one, where contents are lists. All firings are of one window, and so of different keys:
-// none shares a state with another. What the function puts is kept if it succeeds; a
-// failure changes nothing, and at is the row of r that failed, or -1.
-func (p *processor) run(r *result.Rows, wm, now stream.Time, list *elements) (f *udf.Failure, at int, err error) {
-	p.keys.expire(wm)
-	p.gather(r, wm, now)
-	if list != nil {
-		p.gatherRecords(list)
-	}
+// run shows the function the firings that r describes, with the times that they see and
+// the cells that they are of. Those of one key share its state; but not if it can expire:
+// then there is one of each key. What the function puts is kept if it succeeds; a failure
+// changes nothing, and at is the row of r that failed, or -1.
+func (p *processor) run(r *result.Rows, seen []moment, cells []cell) (f *udf.Failure, at int, err error) {
+	p.keys.expire(seen[0].wm) // the others see no less
+	p.gather(r, seen)
+	p.gatherRecords(cells)
 	for n := range p.out {
 		p.out[n].Reset(p.outputs(n))
 	}
@@ -112,18 +112,35 @@ func (p *processor) run(r *result.Rows, wm, now stream.Time, list *elements) (f 
 		return f, p.shown[f.Op], nil
 	}
 	for i, row := range p.shown {
-		if s := &p.in.Keys; p.info.KeyState && s.Put[i] {
-			p.keys.put(r.EncodedKey[row], s.Data[i], wm)
+		if s := &p.in.Keys; p.info.KeyState && s.Put[s.Slot[i]] {
+			p.keys.put(r.EncodedKey[row], s.Get(i), seen[row].wm)
 		}
-		if s := &p.in.Windows; p.info.WindowState && s.Put[i] {
-			p.windows.put(r.Window[row], r.EncodedKey[row], s.Data[i])
+		if s := &p.in.Windows; p.info.WindowState && s.Put[s.Slot[i]] {
+			p.windows.put(r.Window[row], r.EncodedKey[row], s.Get(i))
 		}
 	}
 	return nil, 0, nil
 }
 
+// forgets reports whether states of keys expire.
+func (p *processor) forgets() bool { return p != nil && p.keys.ttl > 0 }
+
+// moments are those of cells that fire.
+func (o *contents) moments(cells []cell) []moment {
+	list := o.emitter.moments[:0]
+	for _, c := range cells {
+		if c.firing != nil {
+			list = append(list, c.firing.moment)
+		} else {
+			list = append(list, o.moment())
+		}
+	}
+	o.emitter.moments = list
+	return list
+}
+
 // gather fills in what the function is shown of each firing.
-func (p *processor) gather(r *result.Rows, wm, now stream.Time) {
+func (p *processor) gather(r *result.Rows, seen []moment) {
 	in := &p.in
 	p.shown = p.shown[:0]
 	for i := range r.N {
@@ -145,11 +162,17 @@ func (p *processor) gather(r *result.Rows, wm, now stream.Time) {
 	in.Window, in.Watermark, in.Now, in.Revision = in.Window[:0], in.Watermark[:0], in.Now[:0], in.Revision[:0]
 	in.Keys.Reset()
 	in.Windows.Reset()
+	clear(p.slots)
 	for _, i := range p.shown {
 		in.Window, in.Revision = append(in.Window, r.Window[i]), append(in.Revision, r.Revision[i])
-		in.Watermark, in.Now = append(in.Watermark, wm), append(in.Now, now)
+		in.Watermark, in.Now = append(in.Watermark, seen[i].wm), append(in.Now, seen[i].now)
 		if p.info.KeyState {
-			in.Keys.Slot = append(in.Keys.Slot, in.Keys.Add(p.keys.get(r.EncodedKey[i])))
+			slot, taken := p.slots[string(r.EncodedKey[i])]
+			if !taken {
+				slot = in.Keys.Add(p.keys.get(r.EncodedKey[i], seen[i].wm))
+				p.slots[string(r.EncodedKey[i])] = slot
+			}
+			in.Keys.Slot = append(in.Keys.Slot, slot)
 		}
 		if p.info.WindowState {
 			in.Windows.Slot = append(in.Windows.Slot, in.Windows.Add(p.windows.get(r.Window[i], r.EncodedKey[i])))
@@ -174,10 +197,10 @@ func (from ProcessInput) table(r *result.Rows) *stream.Columns {
 	return &r.Values[from.Value]
 }
 
-// gatherRecords fills in the records of the only firing.
-func (p *processor) gatherRecords(list *elements) {
+// gatherRecords fills in the records of each firing.
+func (p *processor) gatherRecords(cells []cell) {
 	for s, inputs := range p.info.Lists {
-		to, cols := &p.in.Lists[s], p.Lists[s]
+		to := &p.in.Lists[s]
 		if to.Cols == nil {
 			to.Cols = make([]stream.Column, len(inputs))
 		}
@@ -185,27 +208,31 @@ func (p *processor) gatherRecords(list *elements) {
 			to.Cols[n].Reset(in.Kind)
 		}
 		to.N, to.Blob, to.Time, to.Off = 0, to.Blob[:0], to.Time[:0], append(to.Off[:0], 0)
-		if len(p.shown) == 0 {
+		for _, i := range p.shown {
+			p.appendRecords(to, s, cells[i].firing.list)
+			to.Off = append(to.Off, uint32(to.N))
+		}
+	}
+}
+
+// appendRecords appends those of one side of a list.
+func (p *processor) appendRecords(to *udf.FiringList, side int, list *elements) {
+	inputs, cols, src := p.info.Lists[side], p.Lists[side], &list.sides[side]
+records:
+	for _, e := range list.refs {
+		if int(e.side) != side {
 			continue
 		}
-		src := &list.sides[s]
-	records:
-		for _, e := range list.refs {
-			if int(e.side) != s {
-				continue
+		for n, in := range inputs {
+			if !in.Nullable && src.Cols[cols[n]].Null(int(e.row)) {
+				continue records
 			}
-			for n, in := range inputs {
-				if !in.Nullable && src.Cols[cols[n]].Null(int(e.row)) {
-					continue records
-				}
-			}
-			for n := range inputs {
-				to.AppendCell(n, src, cols[n], int(e.row))
-			}
-			to.Time = append(to.Time, e.time)
-			to.N++
 		}
-		to.Off = append(to.Off, uint32(to.N))
+		for n := range inputs {
+			to.AppendCell(n, src, cols[n], int(e.row))
+		}
+		to.Time = append(to.Time, e.time)
+		to.N++
 	}
 }
 

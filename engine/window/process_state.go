@@ -32,11 +32,16 @@ type keptState struct {
 	older, newer *keptState
 }
 
-func (s *keyStates) get(key []byte) []byte {
-	if k := s.byKey[string(key)]; k != nil {
+// get returns the state of a key that a firing at watermark wm finds.
+func (s *keyStates) get(key []byte, wm stream.Time) []byte {
+	if k := s.byKey[string(key)]; k != nil && !s.expired(k, wm) {
 		return k.data
 	}
 	return nil
+}
+
+func (s *keyStates) expired(k *keptState, wm stream.Time) bool {
+	return s.ttl > 0 && k.written != stream.MinTime && wm != stream.MaxTime && k.written.Add(s.ttl) <= wm
 }
 
 // put replaces the state of a key at watermark wm; nil removes it.
@@ -63,7 +68,7 @@ func (s *keyStates) put(key, data []byte, wm stream.Time) {
 
 // expire drops what is gone at watermark wm.
 func (s *keyStates) expire(wm stream.Time) {
-	for k := s.oldest; k != nil && wm != stream.MaxTime && k.written.Add(s.ttl) <= wm; k = s.oldest {
+	for k := s.oldest; k != nil && s.expired(k, wm); k = s.oldest {
 		s.unlink(k)
 		delete(s.byKey, k.key)
 	}

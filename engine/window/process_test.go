@@ -386,10 +386,16 @@ func TestProcessFunctions(t *testing.T) {
 	}
 }
 
-// sortKeys puts lines of one time in order of their keys, in which keys come is not
+// sortKeys puts side outputs behind the results, since order between two outputs is not
+// promised, and then lines of one time in order of their keys, in which keys come is not
 // promised: a line goes before its neighbour of another key and the same window. Firings
 // of one key keep their order.
 func sortKeys(lines []string) {
+	side := func(line string) string {
+		_, number, _ := strings.Cut(line, " side ")
+		return number[:min(1, len(number))]
+	}
+	slices.SortStableFunc(lines, func(a, b string) int { return strings.Compare(side(a), side(b)) })
 	for range lines {
 		for i := 1; i < len(lines); i++ {
 			a, b := strings.Fields(lines[i-1]), strings.Fields(lines[i])

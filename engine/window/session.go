@@ -29,11 +29,14 @@ func (o *General) merge(k *keyState, w stream.Window, b *stream.Batch, i int) (*
 		k.sessions = slices.Insert(k.sessions, lo, p)
 		return p, nil
 	}
-	if o.lazy && len(touched) == 1 {
-		return touched[0], touched[0].grow(result)
+	grows := o.lazy && len(touched) == 1
+	if !grows || touched[0].due {
+		if err := o.flush(); err != nil { // what waits for the old panes
+			return nil, err
+		}
 	}
-	if err := o.flush(); err != nil { // what waits for the old panes
-		return nil, err
+	if grows {
+		return touched[0], touched[0].grow(result)
 	}
 	if d, t := (&pane{op: o, window: result}).cleanup(); d == trigger.ProcessingTime && t <= o.now {
 		return nil, fmt.Errorf("a merge of sessions would end at %d, which the clock has passed at %d", t, o.now) // S51

@@ -243,17 +243,18 @@ func (h *shared) drop(k *sliceKey, w int64) {
 // fireShared emits a pane from its slices. It has none only if its trigger deleted the
 // timer of its cleanup, which may be its own, and set another one: slices go with the
 // windows behind it.
-func (o *General) fireShared(p *pane) error {
+func (o *General) fireShared(f *firing) error {
+	p := f.pane
 	s, ok, err := o.shared.read(p.owner.slices, o.shared.number(p.window))
 	if err != nil || !ok {
 		return err
 	}
-	if f := o.shared.failed[s]; f != nil {
-		return o.out.RefusedPane(p.owner.key, p.window, f)
+	if failed := o.shared.failed[s]; failed != nil {
+		return o.out.RefusedPane(p.owner.key, p.window, failed)
 	}
 	slot := int(s.slot)
 	s.table.Fired[slot] = o.table.Fired[p.slot]
-	cells := append(o.emitter.cells[:0], cell{table: s.table, slot: slot, window: p.window, pane: p})
+	cells := append(o.emitter.cells[:0], cell{table: s.table, slot: slot, window: p.window, pane: p, firing: f})
 	o.emitter.cells = cells
 	err = o.fire(cells)
 	o.table.Fired[p.slot], s.table.Fired[slot] = s.table.Fired[slot], 0

@@ -11,12 +11,9 @@ import (
 
 // trial runs the functions for one record on copies of what it would meet: the
 // accumulators of its windows, those of the sessions that it would join merged first, or
-// fresh ones where contents are lists. It changes nothing. A failure comes with the
+// fresh ones where contents are lists. Nothing waits, so that the copies are of what is there. It changes nothing. A failure comes with the
 // window that it happened in; as everywhere, a trap counts only on a fresh instance.
 func (o *General) trial(k *keyState, b *stream.Batch, i int) (*udf.Failure, stream.Window, error) {
-	if err := o.flush(); err != nil { // the copies must be of what is there
-		return nil, stream.Window{}, err
-	}
 	for _, w := range o.windows {
 		panes := []*pane{k.panes.get(w)}
 		if o.cfg.Assigner.Merging() {

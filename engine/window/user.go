@@ -194,10 +194,18 @@ func (o *General) onTimer(p *pane, d trigger.Domain, t stream.Time) (trigger.Ver
 		o.commit(p)
 		return v, nil
 	}
-	if err := o.out.RefusedPane(p.owner.key, p.window, f); err != nil {
+	if err := o.refuse(p, f); err != nil {
 		return v, err
 	}
 	return o.takeOver(p, d, t), nil
+}
+
+// refuse tells that the trigger of a pane has failed, behind what has fired before.
+func (o *General) refuse(p *pane, f *udf.Failure) error {
+	if err := o.flush(); err != nil {
+		return err
+	}
+	return o.out.RefusedPane(p.owner.key, p.window, f)
 }
 
 // repeats fails a trigger whose timers come due over and over in one advance.
@@ -311,7 +319,7 @@ func (o *General) onClear(p *pane) error {
 		o.commit(p)
 	default:
 		o.dropTimers(p)
-		err = o.out.RefusedPane(p.owner.key, p.window, f)
+		err = o.refuse(p, f)
 	}
 	p.own = nil
 	return err
