@@ -33,7 +33,7 @@ type Batch[A any] struct {
 // error refuses the record that the loop has reached.
 func BatchAggregate[A any, P BatchAccumulator[A]](s Spec, add func(Batch[A]) error) *Aggregate {
 	width := fixedWidth[A](s)
-	return newAggregate(s, width, batched[A, P]{place[A, P]{uintptr(width)}, add})
+	return newAggregate(s, width, batched[A, P]{newPlace[A, P](width), add})
 }
 
 // Len returns the number of records.
@@ -77,5 +77,5 @@ func (k batched[A, P]) add(f frame) status {
 	if f.op != f.rows-1 {
 		panic("tidemark: add must take the records of a batch in order, all of them")
 	}
-	return ok
+	return k.tidy(f, base)
 }

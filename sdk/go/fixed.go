@@ -16,7 +16,7 @@ const maxWidth = 4096
 // new Spec.Schema. A module registers one aggregate.
 func FixedAggregate[A any, P Accumulator[A]](s Spec) *Aggregate {
 	width := fixedWidth[A](s)
-	return newAggregate(s, width, fixed[A, P]{place[A, P]{uintptr(width)}})
+	return newAggregate(s, width, fixed[A, P]{newPlace[A, P](width)})
 }
 
 // fixedWidth checks the accumulator's type and gives its size, rounded up to 8.
@@ -57,7 +57,25 @@ func pointerIn(t reflect.Type) string {
 }
 
 // place serves accumulators in place, all but add.
-type place[A any, P BatchAccumulator[A]] struct{ width uintptr }
+type place[A any, P BatchAccumulator[A]] struct {
+	width uintptr
+	gaps  []gap // of an accumulator; most have none
+}
+
+func newPlace[A any, P BatchAccumulator[A]](width int) place[A, P] {
+	return place[A, P]{uintptr(width), gapsIn(reflect.TypeFor[A](), uintptr(width))}
+}
+
+// tidy clears what lies between the fields of the accumulators, which a call may have left
+// there: equal accumulators are equal bytes.
+func (k place[A, P]) tidy(f frame, base unsafe.Pointer) status {
+	if len(k.gaps) > 0 {
+		for i := range uintptr(f.groups) {
+			clearGaps(unsafe.Slice((*byte)(unsafe.Add(base, i*k.width)), k.width), k.gaps)
+		}
+	}
+	return ok
+}
 
 // accs gives the address of the row of accumulators at an offset.
 func (k place[A, P]) accs(f frame, off uint32) (unsafe.Pointer, bool) {
@@ -82,7 +100,7 @@ func (k place[A, P]) create(f frame) status {
 		}
 		reset.Reset()
 	}
-	return ok
+	return k.tidy(f, base)
 }
 
 func (k place[A, P]) merge(f frame) status {
@@ -97,7 +115,7 @@ func (k place[A, P]) merge(f frame) status {
 			return f.refuse(err)
 		}
 	}
-	return ok
+	return k.tidy(f, base)
 }
 
 func (k place[A, P]) result(f frame) status {
@@ -123,5 +141,5 @@ func (k fixed[A, P]) add(f frame) status {
 			return f.refuse(err)
 		}
 	}
-	return ok
+	return k.tidy(f, base)
 }

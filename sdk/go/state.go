@@ -91,7 +91,10 @@ func (s *slots) leave(of Stateful) {
 }
 
 // Fixed is a state that is a plain struct (or number or array) without pointers.
-type Fixed[T any] struct{ slots }
+type Fixed[T any] struct {
+	slots
+	gaps []gap
+}
 
 // FixedState declares a state whose memory is what the host keeps, of at most 4,096 bytes:
 // a changed layout needs a new ProcessSpec.Schema.
@@ -103,7 +106,7 @@ func FixedState[T any]() *Fixed[T] {
 	if t.Size() == 0 || t.Size() > maxWidth {
 		panic("tidemark: state " + t.String() + " has no bytes or more than 4,096")
 	}
-	return &Fixed[T]{}
+	return &Fixed[T]{gaps: gapsIn(t, t.Size())}
 }
 
 func (s *Fixed[T]) state() *slots { return &s.slots }
@@ -122,7 +125,9 @@ func (s *Fixed[T]) Get(f Stateful) (v T, there bool) {
 // Set replaces the state.
 func (s *Fixed[T]) Set(f Stateful, v T) {
 	n := int(unsafe.Sizeof(v))
-	copy(s.replace(f, n), unsafe.Slice((*byte)(unsafe.Pointer(&v)), n))
+	b := s.replace(f, n)
+	copy(b, unsafe.Slice((*byte)(unsafe.Pointer(&v)), n))
+	clearGaps(b, s.gaps)
 }
 
 // Clear removes the state.
