@@ -3,7 +3,6 @@ package wasm
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -22,27 +21,12 @@ import (
 	"tidemark/internal/wasmtest"
 )
 
-// compiled is a directory for compiled modules. It stays: under the race detector, a
-// module of 2 MB takes ten seconds to compile, and is there already if the tests have run
-// without it. The runtime does not know its own version in a test, so that the directory
-// has the digest of what names it.
+// compiled is a directory for compiled modules, which stay.
 var compiled string
 
-// maxCompiled bounds how many modules stay, which change with the sources.
-const maxCompiled = 300
-
 func TestMain(m *testing.M) {
-	versions, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
-	if err != nil {
-		panic(err)
-	}
-	compiled = filepath.Join("..", "..", ".cache", fmt.Sprintf("machine-code-%x", sha256.Sum256(versions)))
-	if kept, err := filepath.Glob(filepath.Join(compiled, "*", "*")); err == nil && len(kept) > maxCompiled {
-		if err := os.RemoveAll(compiled); err != nil {
-			panic(err)
-		}
-	}
-	if err := os.MkdirAll(compiled, 0o700); err != nil {
+	var err error
+	if compiled, err = wasmtest.MachineCode(filepath.Join("..", "..")); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())

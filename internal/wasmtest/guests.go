@@ -15,6 +15,7 @@ var texts embed.FS
 //	sum      fixed: exact sum and count of int64 values; does odd things at some
 //	join     varying: joins strings in the order of their records
 //	minmax   fixed: count, sum, min and max of float64 values, for benchmarks
+//	stats    fixed: the standard plug-in of this name, written by hand from SPEC.md
 func Guest(tb testing.TB, name string, edits ...string) []byte {
 	tb.Helper()
 	module, err := Assemble(Text(tb, name, edits...))
