@@ -134,14 +134,11 @@ func (i *Instance) Arena() []byte {
 // cause of the end of the instance's context; without it, status is OK, Refused or
 // OutputFull. No allocation: called per batch.
 func (i *Instance) Call(f Func) (abi.Status, error) {
-	if i.broken {
-		panic("BUG: a call on an instance that has trapped")
-	}
-	i.stack[0] = uint64(i.addr)
-	if err := i.run(i.funcs[f], i.field(abi.AtRows), i.field(abi.AtGroups)); err != nil {
+	s, err := i.Try(f)
+	if err != nil {
 		return 0, err
 	}
-	switch s := abi.Status(uint32(i.stack[0])); s {
+	switch s {
 	case abi.OK, abi.Refused, abi.OutputFull:
 		return s, nil
 	case abi.BadFrame:
@@ -149,6 +146,19 @@ func (i *Instance) Call(f Func) (abi.Status, error) {
 	default:
 		return 0, i.Lie("%s answers status %d, which does not exist", f, uint32(s))
 	}
+}
+
+// Try is Call for who judges the status alone: it may be any number, and the instance goes
+// on in any case but an error.
+func (i *Instance) Try(f Func) (abi.Status, error) {
+	if i.broken {
+		panic("BUG: a call on an instance that has trapped")
+	}
+	i.stack[0] = uint64(i.addr)
+	if err := i.run(i.funcs[f], i.field(abi.AtRows), i.field(abi.AtGroups)); err != nil {
+		return 0, err
+	}
+	return abi.Status(uint32(i.stack[0])), nil
 }
 
 // run calls a function with what is in i.stack, and with fuel for so many records and

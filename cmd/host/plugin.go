@@ -32,7 +32,7 @@ func newPluginCommand() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPluginNewCommand(), newPluginBuildCommand(), newPluginInspectCommand(), newPluginCheckCommand(), newPluginTestCommand(), newPluginBenchCommand(), newPluginPushCommand())
+	cmd.AddCommand(newPluginNewCommand(), newPluginBuildCommand(), newPluginInspectCommand(), newPluginCheckCommand(), newPluginTestCommand(), newPluginBenchCommand(), newPluginConformanceCommand(), newPluginPushCommand())
 	return cmd
 }
 
