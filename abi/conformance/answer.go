@@ -181,6 +181,20 @@ func (r *reply) entry(c *call, s *shape, item int, what uint32, body []byte) err
 		}
 		r.said = append(r.said, sayVerdict(item, word))
 		return nil
+	case c.fn == guest.Assign && what == 0:
+		if len(body) != 16 {
+			return fmt.Errorf("a window of %d bytes", len(body))
+		}
+		from, to := int64(binary.LittleEndian.Uint64(body)), int64(binary.LittleEndian.Uint64(body[8:]))
+		if from >= to {
+			return fmt.Errorf("a window from %d to %d", from, to)
+		}
+		in := sayIn(item, from, to)
+		if n := len(r.said); s.oneWindow && n > 0 && r.said[n-1].item == item && r.said[n-1] != in {
+			return fmt.Errorf("a second window, though windows merge")
+		}
+		r.said = append(r.said, in)
+		return nil
 	case int(what) < len(s.outputs):
 		cells, err := row(s.outputs[what], body)
 		if err == nil {

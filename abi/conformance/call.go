@@ -22,6 +22,7 @@ type shape struct {
 	exact   bool
 	// States that it keeps: of keys, in tm_trigger of windows, in tm_watermark of the split.
 	keys, windows bool
+	oneWindow     bool // of an assigner: a record is in one at most
 }
 
 func shapeOf(m *abi.Manifest) *shape {
@@ -48,6 +49,9 @@ func shapeOf(m *abi.Manifest) *shape {
 		g := m.Generator
 		return &shape{fns: []guest.Func{guest.Watermark}, params: g.Params, lists: [][]abi.Column{g.Inputs}, timed: true,
 			outputs: [][]abi.Column{{{Name: "watermark", Kind: abi.Timestamp}}}, keys: g.Schema > 0}
+	case m.Assigner != nil:
+		a := m.Assigner
+		return &shape{fns: []guest.Func{guest.Assign}, params: a.Params, lists: [][]abi.Column{a.Inputs}, timed: true, oneWindow: a.Merges}
 	default:
 		t := m.Trigger
 		return &shape{fns: []guest.Func{guest.Trigger}, params: t.Params, lists: [][]abi.Column{t.Inputs}, keys: t.Schema > 0}
@@ -300,6 +304,7 @@ type said struct {
 const (
 	saidVerdict = 1_000 + iota
 	saidTimer
+	saidIn
 	saidKey
 	saidWindow
 	saidAcc
@@ -368,4 +373,9 @@ func sayTimer(item int, what uint32, at int64) said {
 	verb := map[bool]string{true: "set", false: "delete"}[what <= abi.SetProcessingTimer]
 	domain := map[bool]string{true: "event", false: "processing"}[what%2 == 1]
 	return said{item, saidTimer, fmt.Sprintf("%s %d", domain, at), fmt.Sprintf("%s timer of %s time at %d", verb, domain, at)}
+}
+
+func sayIn(item int, from, to int64) said {
+	text := fmt.Sprintf("in [%d, %d)", from, to)
+	return said{item, saidIn, text, text}
 }

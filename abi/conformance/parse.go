@@ -166,7 +166,7 @@ func (p *parser) head(words []string) error {
 // exports are the names of guest's functions, by number.
 func exports() []string {
 	var names []string
-	for f := guest.Configure; f <= guest.Trigger; f++ {
+	for f := guest.Configure; f <= guest.Assign; f++ {
 		names = append(names, f.String())
 	}
 	return names
@@ -414,8 +414,12 @@ func (p *parser) firing(c *call, words []string) error {
 		return err
 	}
 	for l := range c.lists {
-		if f.From[l] > f.To[l] || int(f.To[l]) > c.lists[l].rows {
-			return fmt.Errorf("records %d..%d of %d", f.From[l], f.To[l], c.lists[l].rows)
+		before := uint32(0) // records of firings stand one behind the other
+		if n := len(c.firings); n > 0 {
+			before = c.firings[n-1].To[l]
+		}
+		if f.From[l] != before || f.From[l] > f.To[l] || int(f.To[l]) > c.lists[l].rows {
+			return fmt.Errorf("records %d..%d of %d, behind %d", f.From[l], f.To[l], c.lists[l].rows, before)
 		}
 	}
 	for i := range cells {
@@ -502,6 +506,12 @@ func (p *parser) answer(s *step, words []string) error {
 			return say(sayAcc(item, b))
 		}
 		return say(sayState(item, word == "window", b))
+	case "in":
+		var from, to int64
+		if len(words) != 2 || number(&from)(words[0]) != nil || number(&to)(words[1]) != nil {
+			return fmt.Errorf("in ITEM FROM TO")
+		}
+		return say(sayIn(item, from, to))
 	case "verdict":
 		v := slices.Index([]string{"", "fire", "purge", "fire and purge"}, strings.Join(words, " "))
 		if v < 1 {

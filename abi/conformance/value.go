@@ -110,7 +110,7 @@ func (c cell) show(k abi.Kind) string {
 
 // maxShown bounds how much of a text or of bytes a report shows; behind it stand length and
 // digest, so that equal is still equal.
-const maxShown = 200
+const maxShown = 400
 
 func showText(s string) string {
 	if len(s) <= maxShown {
