@@ -186,6 +186,9 @@ func (c *Cells) Touch(slot int, n uint64) { c.own(); c.Rows[slot] += n }
 // Fire counts a firing of a cell.
 func (c *Cells) Fire(slot int) { c.own(); c.Fired[slot]++ }
 
+// Unfire takes the last firing of a cell back.
+func (c *Cells) Unfire(slot int) { c.own(); c.Fired[slot]-- }
+
 // SetParts replaces the partials of a slot. The slices are the table's from here on.
 func (c *Cells) SetParts(v, slot int, parts [][]byte) { c.own(); c.Parts[v][slot] = parts }
 

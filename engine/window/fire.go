@@ -128,7 +128,9 @@ func (o *contents) emit(cells []cell) (f *udf.Failure, at int, err error) {
 		}
 	}
 	for _, c := range cells {
-		c.table.Fire(c.slot)
+		if c.table.Fire(c.slot); c.firing != nil {
+			c.firing.done()
+		}
 	}
 	if o.process != nil {
 		return nil, 0, o.process.emit(o.out, r)
@@ -171,7 +173,7 @@ func (o *contents) describe(r *result.Rows, c cell) {
 	before := o.before
 	switch {
 	case c.firing != nil:
-		kind, since, replaces, before = c.firing.kind, c.firing.since, c.firing.replaces, c.firing.before
+		kind, since, replaces, before = c.firing.kind(), c.firing.since, c.pane.replaces, c.firing.before
 	case c.window == stream.Global:
 		kind = result.NoKind
 	case revision > 0:
@@ -198,10 +200,7 @@ func opOf(f *udf.Failure) int {
 // records were null.
 func (fn *function) gather(cells []cell) (*udf.Failure, error) {
 	if fn.info.Width > 0 {
-		fn.accs.Reset(fn.info.Width)
-		for _, c := range cells {
-			fn.accs.Append(c.table.Acc(c.slot, fn.off, fn.info.Width))
-		}
+		fn.gatherFixed(cells)
 		return nil, nil
 	}
 	if f, err := fn.merge(cells, true); err != nil || f != nil {

@@ -48,12 +48,7 @@ func (s *segment) clear() {
 // add puts a row into a cell. A cell's Mark remembers its number; it is right only if
 // the cell at that number is this one, so marks never need clearing.
 func (s *segment) add(row uint32, c cell) {
-	if !s.has(c) {
-		c.table.Mark[c.slot] = uint32(len(s.cells))
-		s.cells = append(s.cells, c)
-		s.count = append(s.count, 0)
-	}
-	m := c.table.Mark[c.slot]
+	m := s.number(c)
 	s.rows = append(s.rows, row)
 	s.group = append(s.group, m)
 	s.count[m]++
@@ -101,6 +96,12 @@ type function struct {
 	group []uint32
 	back  []uint32 // place of each of sel in the segment
 	has   []bool   // varying: groups that got a record
+
+	applier udf.Applier     // nil: it has no calls for several stages
+	ops     []udf.ContentOp // for that
+	// Working memory of addSome: the accumulators of a stage, and for each the place among
+	// them.
+	members, local, groups []uint32
 }
 
 // named is an aggregate whose failures say what the job calls it.
@@ -132,8 +133,9 @@ func (o *contents) init(fns []Function, key []stream.Field, out Output) error {
 	o.out, o.wm, o.now = out, stream.MinTime, stream.MinTime // S7
 	o.compute = o.results
 	for _, f := range fns {
+		applier, _ := f.Agg.(udf.Applier)
 		f.Agg = named{f.Agg, f.Name}
-		fn := function{Function: f, info: f.Agg.Info(), off: o.width, part: o.varying}
+		fn := function{Function: f, info: f.Agg.Info(), off: o.width, part: o.varying, applier: applier}
 		if fn.info.Width == 0 {
 			o.varying++
 		} else {
@@ -274,7 +276,17 @@ func (s *segment) cut(at int) [3][2]int {
 	return [3][2]int{{0, lo}, {lo, hi}, {hi, len(s.rows)}}
 }
 
-// has reports whether a cell has rows.
+// number is a cell's number, of one that has no rows as well.
+func (s *segment) number(c cell) uint32 {
+	if !s.has(c) {
+		c.table.Mark[c.slot] = uint32(len(s.cells))
+		s.cells = append(s.cells, c)
+		s.count = append(s.count, 0)
+	}
+	return c.table.Mark[c.slot]
+}
+
+// has reports whether a cell has a number.
 func (s *segment) has(c cell) bool {
 	m := c.table.Mark[c.slot]
 	return int(m) < len(s.cells) && s.cells[m].table == c.table && s.cells[m].slot == c.slot
@@ -321,29 +333,39 @@ func (o *contents) try(s *segment) (f *udf.Failure, at int, err error) {
 		c.table.Touch(c.slot, s.count[g])
 	}
 	for _, r := range s.rows {
-		if int(r) != o.counted {
-			o.counted = int(r)
-			o.ledger.Counted++
-			o.ledger.Open++
-		}
+		o.count(r)
 	}
 	return nil, 0, nil
+}
+
+// count counts a row of the batch, which may go into several panes.
+func (o *contents) count(row uint32) {
+	if int(row) != o.counted {
+		o.counted = int(row)
+		o.ledger.Counted++
+		o.ledger.Open++
+	}
 }
 
 // add calls the function for the rows of a segment in which no input is null, on
 // copies of the accumulators.
 func (fn *function) add(s *segment) error {
 	fn.selectRows(s)
-	fn.accs.Reset(fn.info.Width)
-	for _, c := range s.cells {
-		if fn.info.Width > 0 {
-			fn.accs.Append(c.table.Acc(c.slot, fn.off, fn.info.Width))
-		}
+	if fn.accs.Reset(fn.info.Width); fn.info.Width > 0 {
+		fn.gatherFixed(s.cells)
 	}
 	if len(fn.rows.Sel) == 0 {
 		return nil
 	}
 	return fn.Agg.Add(&fn.accs, &fn.rows)
+}
+
+// gatherFixed sets fn.accs to copies of the accumulators of cells, which are of fixed size.
+func (fn *function) gatherFixed(cells []cell) {
+	fn.accs.Reset(fn.info.Width)
+	for _, c := range cells {
+		fn.accs.Append(c.table.Acc(c.slot, fn.off, fn.info.Width))
+	}
 }
 
 // selectRows sets fn.rows to the segment's rows without those in which an input is
@@ -382,5 +404,5 @@ func (fn *function) anyNull(b *stream.Batch, row int) bool {
 func (o *contents) condemn(s *segment, f *udf.Failure) error {
 	o.ledger.Failed++
 	o.refused = int(s.rows[0])
-	return o.out.Refused(s.batch, int(s.rows[0]), s.cells[0].window, f)
+	return o.out.Refused(s.batch, int(s.rows[0]), s.cells[s.group[0]].window, f)
 }

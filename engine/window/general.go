@@ -54,11 +54,11 @@ type GeneralConfig struct {
 // many records at once, since nobody looks at them before something fires.
 type General struct {
 	contents
-	waiting waiting
-	cfg     GeneralConfig
-	was     stream.Time // the watermark before the last advance
-	target  stream.Time // where that goes
-	keys    map[string]*keyState
+	agenda agenda
+	cfg    GeneralConfig
+	was    stream.Time // the watermark before the last advance
+	target stream.Time // where that goes
+	keys   map[string]*keyState
 	// timers by domain. They are one queue for the subtask, so that firings leave in
 	// order of time; a pane knows its own.
 	timers [2]timerQueue
@@ -112,6 +112,7 @@ func NewGeneral(cfg GeneralConfig, out Output) (*General, error) {
 		return nil, err
 	}
 	o := &General{cfg: cfg, keys: map[string]*keyState{}, lists: cfg.Evictor != nil || cfg.Table != nil || len(cfg.Whole) > 0 || cfg.Join || cfg.Process.lists()}
+	o.agenda.first, o.agenda.stage = 1, 1 // a pane that has not acted has 0
 	o.lazy = cfg.Assigner.Merging() && cfg.Assigner.EventTime() && trigger.IsEventTime(cfg.Trigger)
 	o.user = newUserTrigger(&o.cfg)
 	o.attach(cfg.Process, cfg.Key, cfg.Fine)
@@ -256,6 +257,121 @@ func (o *General) timer(p *pane, d trigger.Domain, t stream.Time) error {
 	}
 	o.forget(p)
 	return nil
+}
+
+// clock is the time that windows of the step end by.
+func (o *General) clock() stream.Time {
+	if o.cfg.Assigner.EventTime() {
+		return o.wm
+	}
+	return o.now
+}
+
+// carryOut fires and purges as a verdict says, in this order (S53).
+func (o *General) carryOut(p *pane, v trigger.Verdict) error {
+	if v&trigger.Fire != 0 && p.filled() {
+		if err := o.firePane(p); err != nil {
+			return err
+		}
+	}
+	if v&trigger.Purge != 0 {
+		p.purged = p.purged || p.filled()
+		o.empty(p)
+	}
+	return nil
+}
+
+// firePane fires a pane that has contents: at once, or when the agenda is carried out.
+func (o *General) firePane(p *pane) error {
+	switch s := &o.agenda; {
+	case o.process.forgets() && p.owner.acted >= s.first: // the state that it finds may have expired by then
+		if err := o.flush(); err != nil {
+			return err
+		}
+	case s.acts(p):
+		if err := o.cut(); err != nil {
+			return err
+		}
+	}
+	if o.cfg.Evictor != nil {
+		return o.fireEvicted(p)
+	}
+	return o.firePlain(p)
+}
+
+func (o *General) firePlain(p *pane) error {
+	if o.shared == nil && o.cfg.Table == nil {
+		return o.wait(p)
+	}
+	f := o.firing(p)
+	if o.shared != nil {
+		return o.fireShared(&f)
+	}
+	return o.fireTable(&f)
+}
+
+// fireEvicted evicts, fires at once, and evicts again (S84, S88). What was evicted is gone
+// for good, also if the functions then fail.
+func (o *General) fireEvicted(p *pane) error {
+	if err := o.evict(p, false); err != nil {
+		return err
+	}
+	firings := o.table.Fired[p.slot]
+	if err := o.firePlain(p); err != nil {
+		return err
+	}
+	if err := o.flush(); err != nil {
+		return err
+	}
+	if o.table.Fired[p.slot] == firings { // the result was refused
+		return nil
+	}
+	return o.evict(p, true)
+}
+
+// empty drops the contents of a pane and nothing else.
+func (o *General) empty(p *pane) {
+	p.elements, p.full = nil, false
+	if p.slot >= 0 && !o.lists {
+		o.purge(p)
+	}
+}
+
+// clean removes a pane's state at its cleanup time (S44). A timer that the trigger
+// leaves behind keeps the pane known, as an empty one.
+func (o *General) clean(p *pane) error {
+	if err := o.onClear(p); err != nil {
+		return err
+	}
+	clear(p.state)
+	if p.elements, p.full = nil, false; !p.leaving {
+		o.end(p)
+	}
+	if o.cfg.Assigner.Merging() {
+		p.owner.retire(p)
+		p.drop()
+	}
+	return nil
+}
+
+// leave settles the account of a pane and lets its contents go.
+func (o *General) leave(p *pane) {
+	o.settle(p)
+	if p.slot >= 0 {
+		o.table.Free(p.slot)
+		p.slot = -1
+	}
+	if o.shared != nil && p.owner.slices != nil {
+		o.shared.drop(p.owner.slices, o.shared.number(p.window))
+	}
+	p.ended, p.purged, p.replaces = false, false, nil
+	if o.process != nil {
+		o.process.windows.drop(p.window, p.owner.key)
+	}
+	if p.leaving {
+		p.leaving = false
+		o.forget(p)
+	}
 }
 
 // forget drops a pane and its key when nothing is left of them.
@@ -413,12 +529,9 @@ func (o *General) allocPane() int {
 
 // take adds the record to its panes, and then lets the trigger see it, pane by pane.
 func (o *General) take(b *stream.Batch, i int, k *keyState) error {
-	for _, p := range o.accepted {
-		if p.cleared || p.due && !o.lists {
-			if err := o.flush(); err != nil {
-				return err
-			}
-			break
+	if !o.lists && slices.ContainsFunc(o.accepted, o.agenda.acts) {
+		if err := o.cut(); err != nil {
+			return err
 		}
 	}
 	o.seq++
@@ -439,6 +552,7 @@ func (o *General) take(b *stream.Batch, i int, k *keyState) error {
 			continue
 		case !o.lists:
 			o.seg.add(uint32(i), p.cell())
+			p.full = true
 			continue
 		}
 		if p.elements == nil {

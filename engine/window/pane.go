@@ -3,7 +3,6 @@ package window
 import (
 	"slices"
 
-	"tidemark/engine/result"
 	"tidemark/engine/stream"
 	"tidemark/engine/trigger"
 )
@@ -17,7 +16,7 @@ type keyState struct {
 	sessions []*pane
 	// cohorts account for records that several windows hold (overlapping windows only).
 	cohorts cohorts
-	due     bool      // a firing of one of its panes waits
+	acted   uint64    // stage of the agenda in which a pane of it was fired last
 	slices  *sliceKey // where panes share them
 }
 
@@ -27,13 +26,15 @@ type keyState struct {
 type pane struct {
 	// First what a record touches in each of its windows, in as few lines of the cache as
 	// that takes.
-	op                    *General
-	slot                  int           // cell of the accumulators, -1: none
-	due, cleared, leaving bool          // what waits: its firing, a purge, and its end
-	id                    stream.Window // under which the key knows it: the window that it began as
-	window                stream.Window
-	state                 []int64 // of the trigger
-	timers                [2][]stream.Time
+	op      *General
+	slot    int           // cell of the accumulators, -1: none
+	acted   uint64        // stage of the agenda in which it was fired or purged last
+	full    bool          // it has contents, the agenda carried out; not of lists
+	leaving bool          // its end stands in the agenda
+	id      stream.Window // under which the key knows it: the window that it began as
+	window  stream.Window
+	state   []int64 // of the trigger
+	timers  [2][]stream.Time
 	// What state and timers are slices of, as long as they fit.
 	words [4]int64
 	times [2][2]stream.Time
@@ -75,7 +76,10 @@ func (p *pane) filled() bool {
 	if p.op.lists {
 		return p.elements != nil && len(p.elements.refs) > 0
 	}
-	return p.slot >= 0 && !p.cleared && !p.leaving && (p.op.table.Rows[p.slot] > 0 || p.op.seg.has(p.cell()))
+	if p.op.shared != nil {
+		return p.slot >= 0 && p.op.table.Rows[p.slot] > 0
+	}
+	return p.full
 }
 
 // cleanup is when the pane's state goes, and in which domain (S40, S44).
@@ -84,24 +88,6 @@ func (p *pane) cleanup() (trigger.Domain, stream.Time) {
 		return trigger.EventTime, p.window.Cleanup(p.op.cfg.Lateness)
 	}
 	return trigger.ProcessingTime, p.window.MaxTimestamp()
-}
-
-// kind says what a firing now is.
-func (p *pane) kind() result.Kind {
-	if p.window == stream.Global {
-		return result.NoKind
-	}
-	clock := p.op.now
-	if p.op.cfg.Assigner.EventTime() {
-		clock = p.op.wm
-	}
-	switch {
-	case p.window.MaxTimestamp() > clock:
-		return result.Early
-	case p.ended:
-		return result.Update
-	}
-	return result.OnTime
 }
 
 // context is what the trigger is shown.

@@ -45,6 +45,7 @@ type processor struct {
 	out   []udf.Emitted
 	shown []int             // of in: the row of each firing in the result
 	slots map[string]uint32 // of in.Keys, by key
+	panes map[owner]uint32  // of in.Windows
 	rows  result.Rows
 }
 
@@ -54,7 +55,7 @@ func newProcessor(p *Process, key []stream.Field) *processor {
 	}
 	o := &processor{Process: *p, key: key, info: p.Fn.Info(), windows: windowStates{}}
 	o.keys = keyStates{ttl: p.TTL, byKey: map[string]*keptState{}}
-	o.slots = map[string]uint32{}
+	o.slots, o.panes = map[string]uint32{}, map[owner]uint32{}
 	o.out = make([]udf.Emitted, 1+len(o.info.Side))
 	o.in.Lists = make([]udf.FiringList, len(o.info.Lists))
 	return o
@@ -163,6 +164,7 @@ func (p *processor) gather(r *result.Rows, seen []moment) {
 	in.Keys.Reset()
 	in.Windows.Reset()
 	clear(p.slots)
+	clear(p.panes)
 	for _, i := range p.shown {
 		in.Window, in.Revision = append(in.Window, r.Window[i]), append(in.Revision, r.Revision[i])
 		in.Watermark, in.Now = append(in.Watermark, seen[i].wm), append(in.Now, seen[i].now)
@@ -175,7 +177,13 @@ func (p *processor) gather(r *result.Rows, seen []moment) {
 			in.Keys.Slot = append(in.Keys.Slot, slot)
 		}
 		if p.info.WindowState {
-			in.Windows.Slot = append(in.Windows.Slot, in.Windows.Add(p.windows.get(r.Window[i], r.EncodedKey[i])))
+			of := owner{string(r.EncodedKey[i]), r.Window[i]}
+			slot, taken := p.panes[of]
+			if !taken {
+				slot = in.Windows.Add(p.windows.get(of.window, r.EncodedKey[i]))
+				p.panes[of] = slot
+			}
+			in.Windows.Slot = append(in.Windows.Slot, slot)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (o *General) merge(k *keyState, w stream.Window, b *stream.Batch, i int) (*
 		return p, nil
 	}
 	grows := o.lazy && len(touched) == 1
-	if !grows || touched[0].due {
+	if !grows || o.agenda.has(touched[0]) {
 		if err := o.flush(); err != nil { // what waits for the old panes
 			return nil, err
 		}
@@ -147,6 +147,7 @@ func (o *General) mergeContents(p *pane, olds []*pane) (*udf.Failure, error) {
 			continue
 		}
 		p.records += q.records
+		p.full = p.full || q.full
 		p.purged = p.purged || q.purged
 		p.replaces = append(p.replaces, q.replaces...)
 		if q.slot >= 0 {

@@ -225,6 +225,7 @@ func (o *General) readPane(r *state.Reader, p *pane) {
 	if r.Bool() {
 		p.slot = o.allocPane()
 		o.readCell(r, o.table, p.slot)
+		p.full = o.table.Rows[p.slot] > 0
 	}
 	if r.Bool() {
 		p.elements = readElements(r)

@@ -43,6 +43,7 @@ func (o *General) fireTable(of *firing) error {
 		}
 	}
 	o.table.Fire(of.pane.slot)
+	of.done()
 	return nil
 }
 
