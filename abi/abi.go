@@ -54,6 +54,7 @@ const (
 	ExportAdd        = "tm_aggregate_add"
 	ExportMerge      = "tm_aggregate_merge"
 	ExportResult     = "tm_aggregate_result"
+	ExportApply      = "tm_aggregate_apply"
 	ExportProcess    = "tm_process"
 	ExportPair       = "tm_pair"
 	ExportWatermark  = "tm_watermark"
@@ -201,7 +202,7 @@ func Exports(m *Manifest) []Export {
 	if m != nil && m.Aggregate != nil {
 		list = append(list,
 			Export{ExportCreate, frame, true}, Export{ExportAdd, frame, true},
-			Export{ExportMerge, frame, true}, Export{ExportResult, frame, true})
+			Export{ExportMerge, frame, true}, Export{ExportResult, frame, true}, Export{ExportApply, frame, m.Aggregate.Apply})
 	}
 	if m != nil && m.Process != nil {
 		list = append(list, Export{ExportProcess, frame, true})

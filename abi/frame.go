@@ -22,11 +22,12 @@ const (
 
 // Sizes of what frames of tm_process and tm_pair have beside columns.
 const (
-	BlockBytes  = 48 // the block that the header's Block names
-	FiringBytes = 64
-	PairBytes   = 16
-	PaneOpBytes = 64 // an operation of tm_trigger
-	EntryBytes  = 16 // head of an entry of the answer
+	BlockBytes     = 48 // the block that the header's Block names
+	FiringBytes    = 64
+	PairBytes      = 16
+	PaneOpBytes    = 64 // an operation of tm_trigger
+	ContentOpBytes = 16 // an operation of tm_aggregate_apply
+	EntryBytes     = 16 // head of an entry of the answer
 )
 
 // NoSlot is the slot of a firing whose function keeps no state of that sort.
@@ -86,6 +87,7 @@ type Block struct {
 	Items               uint32
 	Keys, NumKeys       uint32
 	Windows, NumWindows uint32
+	Results             uint32 // of tm_aggregate_apply: rows of the output columns
 	Lists               [2]List
 }
 
@@ -97,9 +99,28 @@ func (p *Block) Put(b []byte) {
 	b = b[:BlockBytes]
 	l := &p.Lists
 	for i, v := range [BlockBytes / 4]uint32{
-		p.Items, p.Keys, p.NumKeys, p.Windows, p.NumWindows, 0,
+		p.Items, p.Keys, p.NumKeys, p.Windows, p.NumWindows, p.Results,
 		l[0].Rows, l[0].Cols, l[0].NumCols, l[1].Rows, l[1].Cols, l[1].NumCols,
 	} {
+		binary.LittleEndian.PutUint32(b[4*i:], v)
+	}
+}
+
+// What an operation of tm_aggregate_apply does.
+const (
+	ApplyRecord = 0 // folds record Arg into the accumulator
+	ApplyResult = 1 // writes row Arg of the output columns
+	ApplyReset  = 2 // makes the accumulator a fresh one
+	ApplyMerge  = 3 // folds accumulator Arg into it
+)
+
+// ContentOp is an operation in a frame of tm_aggregate_apply.
+type ContentOp struct{ What, Acc, Arg uint32 }
+
+// Put writes the operation to the start of b.
+func (o *ContentOp) Put(b []byte) {
+	b = b[:ContentOpBytes]
+	for i, v := range [ContentOpBytes / 4]uint32{o.What, o.Acc, o.Arg, 0} {
 		binary.LittleEndian.PutUint32(b[4*i:], v)
 	}
 }

@@ -39,6 +39,8 @@ type Aggregate struct {
 
 	OrderInsensitive bool
 	Exact            bool
+	// Apply: it takes several operations on its accumulators, of fixed size, in one call.
+	Apply bool
 }
 
 // Process describes the process function of a module.
@@ -331,10 +333,14 @@ func (r *manifestReader) aggregate(path string, n node) *Aggregate {
 		"accumulator":       func(path string, n node) { r.accumulator(path, n, a) },
 		"order_insensitive": r.flag(&a.OrderInsensitive),
 		"exact":             r.flag(&a.Exact),
+		"apply":             r.flag(&a.Apply),
 	})
 	r.need(path, seen, "inputs", "outputs", "accumulator")
 	if seen["outputs"] && len(a.Outputs) == 0 && len(r.errs) == 0 {
 		r.fail(path+".outputs", "must have at least one entry")
+	}
+	if a.Apply && a.Width == 0 && len(r.errs) == 0 {
+		r.fail(path+".apply", "needs accumulators of fixed size")
 	}
 	return a
 }

@@ -20,7 +20,7 @@ const stats = `{"name": "stats", "version": "1.0.0", "sdk": "go",
                {"name": "on", "type": "bool", "default": true},
                {"name": "limit", "type": "int64", "required": true}],
    "accumulator": {"width": 32, "schema": 1},
-   "order_insensitive": true, "exact": false}}`
+   "order_insensitive": true, "exact": false, "apply": true}}`
 
 func TestParseManifest(t *testing.T) {
 	got, err := abi.ParseManifest([]byte(stats))
@@ -37,7 +37,7 @@ func TestParseManifest(t *testing.T) {
 			{Name: "on", Kind: abi.Bool, HasDefault: true, Default: abi.Value{Bool: true}},
 			{Name: "limit", Kind: abi.Int64, Required: true},
 		},
-		Width: 32, Schema: 1, OrderInsensitive: true,
+		Width: 32, Schema: 1, OrderInsensitive: true, Apply: true,
 	}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -60,6 +60,7 @@ func TestParseManifestRefuses(t *testing.T) {
 		{"a nullable output", `"type": "float64"}],`, `"type": "float64", "nullable": true}],`, "manifest aggregate.outputs[1].nullable: unknown member"},
 		{"a width that is no multiple of 8", `"width": 32`, `"width": 12`, "manifest aggregate.accumulator.width: must be a multiple of 8"},
 		{"a width too large", `"width": 32`, `"width": 4104`, "manifest aggregate.accumulator.width: must be a whole number from 0 to 4096"},
+		{"one call for accumulators that vary in size", `"width": 32`, `"width": 0`, "manifest aggregate.apply: needs accumulators of fixed size"},
 		{"schema 0", `"schema": 1`, `"schema": 0`, "manifest aggregate.accumulator.schema: must be a whole number from 1"},
 		{"a default of another type", `"default": "m"`, `"default": 1`, "manifest aggregate.params[2].default: must be a string"},
 		{"an int64 with exponent", `9223372036854775807`, `1e3`, "manifest aggregate.params[1].default: must be an int64"},
@@ -69,8 +70,8 @@ func TestParseManifestRefuses(t *testing.T) {
 		{"a timestamp parameter", `"type": "bool"`, `"type": "timestamp"`, "a parameter must be int64, float64, bool or string"},
 		{"a flag that is a number", `"order_insensitive": true`, `"order_insensitive": 1`, "manifest aggregate.order_insensitive: must be true or false"},
 		{"an array in place of an object", `{"width": 32, "schema": 1}`, `[]`, "manifest aggregate.accumulator: must be an object"},
-		{"something behind the object", `"exact": false}}`, `"exact": false}} {}`, "something follows the object"},
-		{"half an object", `"exact": false}}`, `"exact": false`, "manifest is not a JSON object: unexpected EOF"},
+		{"something behind the object", `"apply": true}}`, `"apply": true}} {}`, "something follows the object"},
+		{"half an object", `"apply": true}}`, `"apply": true`, "manifest is not a JSON object: unexpected EOF"},
 		{"deep nesting", `"go"`, strings.Repeat("[", 100), "nested too deeply"},
 		{"no UTF-8", `"go"`, "\"\xff\"", "manifest is not UTF-8"},
 		{"a manifest too long", `"go"`, `"` + strings.Repeat("x", 70_000) + `"`, "at most 65536 are allowed"},

@@ -34,6 +34,7 @@ type aggregate struct {
 	info    udf.Info
 	inputs  []column
 	hasText bool // some output is a string
+	applies bool // it takes several operations in one call
 
 	fresh    udf.Accs // one fresh accumulator, once it was asked for
 	scratch  udf.Accs

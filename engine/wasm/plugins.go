@@ -179,6 +179,9 @@ func (ps *Plugins) Aggregate(ctx context.Context, p *job.Plugin, a *job.Aggregat
 	if err := ps.start(ctx, p, &agg.worker, func(m *abi.Manifest) error { return agg.bind(m.Aggregate, a, kinds) }); err != nil {
 		return nil, err
 	}
+	if agg.applies {
+		return &applier{aggregate: agg}, nil
+	}
 	return agg, nil
 }
 
@@ -259,7 +262,7 @@ func (a *aggregate) bind(d *abi.Aggregate, with *job.Aggregate, kinds []stream.K
 	if a.info.Inputs, a.inputs, err = bindColumns(d.Inputs, kinds); err != nil {
 		return err
 	}
-	a.info.Outputs = fields(d.Outputs)
+	a.info.Outputs, a.applies = fields(d.Outputs), d.Apply
 	a.hasText = slices.ContainsFunc(d.Outputs, func(c abi.Column) bool { return c.Kind == abi.String })
 	a.params, err = newParams(d.Params, with.Args)
 	return err

@@ -83,6 +83,7 @@ const (
 	opAdd
 	opMerge
 	opResult
+	opApply
 	opProcess
 	opPair
 	opWatermark
@@ -117,6 +118,8 @@ func (a *Aggregate) call(o op, at, room uintptr) status {
 			return badFrame
 		}
 		return a.calls.result(f)
+	case opApply:
+		return a.apply(f)
 	}
 	return badFrame
 }

@@ -226,7 +226,7 @@ func TestManifest(t *testing.T) {
 		`"params":[{"name":"refuse","type":"string","default":"never"},{"name":"factor","type":"float64","default":1},` +
 		`{"name":"limit","type":"int64"},{"name":"strict","type":"bool","default":false}],` +
 		// three numbers of 8 bytes, a count, a bool and five more, rounded up to 8
-		`"accumulator":{"width":40,"schema":1},"order_insensitive":false,"exact":false}}`
+		`"accumulator":{"width":40,"schema":1},"order_insensitive":false,"exact":false,"apply":true}}`
 	got := everything.manifest()
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)

@@ -11,6 +11,8 @@ type Timestamp int64
 type Input interface {
 	input() *column
 	bind(f frame, d *descriptor, rows int) bool
+	// skip lets the column begin at record n, until it is bound again.
+	skip(n int)
 }
 
 // column is what all input columns share.
@@ -42,6 +44,22 @@ func (c *column) bindValid(f frame, d *descriptor, rows int) (good bool) {
 	return good
 }
 
+// skip is Input's, for the bitmap.
+func (c *column) skip(n int) {
+	if c.valid == nil {
+		return
+	}
+	from := c.valid[n>>6:]
+	by := n & 63
+	c.valid = make([]uint64, len(from))
+	for i, w := range from {
+		c.valid[i] = w >> by
+		if by > 0 && i+1 < len(from) {
+			c.valid[i] |= from[i+1] << (64 - by)
+		}
+	}
+}
+
 // values is a column whose values have one size each.
 type values[T any] struct {
 	column
@@ -54,6 +72,11 @@ func (c *values[T]) bind(f frame, d *descriptor, rows int) (good bool) {
 	}
 	c.data, good = slice[T](f, d.data, rows)
 	return good
+}
+
+func (c *values[T]) skip(n int) {
+	c.column.skip(n)
+	c.data = c.data[n:]
 }
 
 // Int64Column reads a column of whole numbers.
@@ -148,6 +171,11 @@ func (c *StringColumn) bind(f frame, d *descriptor, rows int) (good bool) {
 	}
 	c.blob, good = slice[byte](f, d.blob, int(d.blobSize))
 	return good
+}
+
+func (c *StringColumn) skip(n int) {
+	c.column.skip(n)
+	c.off = c.off[n:]
 }
 
 // bindInputs points all columns at the frame.

@@ -12,7 +12,8 @@ import (
 
 // Laws checks the laws of aggregates (abi/SPEC.md, section 6) on some records: that
 // fresh accumulators are neutral, that parts merged equal the whole however it is
-// cut, that Result changes nothing, and, if the Spec says so, that order does not
+// cut, that Result changes nothing, that one call for
+// many operations does what single calls do, and, if the Spec says so, that order does not
 // matter and that equal means equal to the bit. Without Exact, numbers may differ by
 // rounding. A host believes a Spec; a plug-in's tests should not.
 func (t *Twin) Laws(records ...Values) error {
@@ -57,7 +58,10 @@ func (t *Twin) Laws(records ...Values) error {
 			return err
 		}
 	}
-	return t.resultChangesNothing(whole)
+	if err := t.resultChangesNothing(whole); err != nil {
+		return err
+	}
+	return t.inOneCall(records)
 }
 
 func (t *Twin) merged(a, b Acc) func() (Acc, error) {

@@ -128,7 +128,11 @@ func (a *Aggregate) manifest() []byte {
 	b = strconv.AppendInt(b, int64(a.width), 10)
 	b = append(b, `,"schema":`...)
 	b = strconv.AppendInt(b, int64(s.Schema), 10)
-	return append(b, `},"order_insensitive":`+jsonBool(s.OrderInsensitive)+`,"exact":`+jsonBool(s.Exact)+`}}`...)
+	b = append(b, `},"order_insensitive":`+jsonBool(s.OrderInsensitive)+`,"exact":`+jsonBool(s.Exact)...)
+	if _, fixed := a.calls.(steps); fixed {
+		b = append(b, `,"apply":true`...)
+	}
+	return append(b, `}}`...)
 }
 
 func appendInputs(b []byte, inputs []Input) []byte {

@@ -81,7 +81,7 @@ type block struct {
 	items             uint32 // firings or pairs
 	keys, nkeys       uint32
 	windows, nwindows uint32
-	reserved          uint32
+	results           uint32 // of an agenda: rows of the output columns
 	lists             [2]listBlock
 }
 

@@ -185,7 +185,7 @@ func (t *Twin) call(o op, in input) (output, error) {
 		w.h.from = w.accs(in.from, t.a.width)
 	}
 	if o == opResult {
-		w.outputs(t.a.spec.Outputs)
+		w.outputs(t.a.spec.Outputs, len(in.accs))
 	}
 	st, err := w.serve(t.a, o, in.room)
 	if err != nil {
@@ -403,9 +403,8 @@ func (w *writer) accs(accs []Acc, width int) uint32 {
 	return table
 }
 
-// outputs lays out output columns for all groups.
-func (w *writer) outputs(cols []Output) {
-	n := int(w.h.groups)
+// outputs lays out output columns for n rows.
+func (w *writer) outputs(cols []Output, n int) {
 	w.h.noutcols = uint32(len(cols))
 	w.h.outcols = w.area(columnBytes * len(cols))
 	for i, c := range cols {

@@ -46,6 +46,9 @@ func tmMerge(at int32) int32 { return serve(opMerge, at) }
 //go:wasmexport tm_aggregate_result
 func tmResult(at int32) int32 { return serve(opResult, at) }
 
+//go:wasmexport tm_aggregate_apply
+func tmApply(at int32) int32 { return serve(opApply, at) }
+
 //go:wasmexport tm_process
 func tmProcess(at int32) int32 { return serve(opProcess, at) }
 

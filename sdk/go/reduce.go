@@ -1,6 +1,9 @@
 package tidemark
 
-import "unsafe"
+import (
+	"reflect"
+	"unsafe"
+)
 
 // Reduction is an aggregate that makes one value of two, over and over: the value of a
 // window is that of its only record, or what Reduce makes of two parts. T is a plain
@@ -22,7 +25,7 @@ type Reduction[T any] struct {
 // With OrderInsensitive in the Spec, Reduce(a, b) must be Reduce(b, a).
 func Reduce[T any](s Spec, r Reduction[T]) *Aggregate {
 	width := fixedWidth[reduced[T]](s)
-	return newAggregate(s, width, reducing[T]{r})
+	return newAggregate(s, width, reducing[T]{r, gapsIn(reflect.TypeFor[reduced[T]](), uintptr(width))})
 }
 
 // reduced is the accumulator. The value means nothing while there is none.
@@ -43,7 +46,10 @@ func (a *reduced[T]) with(v T, reduce func(a, b T) (T, error)) (err error) {
 }
 
 // reducing serves reductions. The accumulators lie in the frame, as those of place do.
-type reducing[T any] struct{ Reduction[T] }
+type reducing[T any] struct {
+	Reduction[T]
+	gaps []gap // as those of place
+}
 
 // row is a row of accumulators in a frame.
 type row[T any] struct{ base unsafe.Pointer }
@@ -84,7 +90,7 @@ func (k reducing[T]) add(f frame) status {
 			return f.refuse(err)
 		}
 	}
-	return ok
+	return k.settle(f, accs.base)
 }
 
 func (k reducing[T]) merge(f frame) status {
@@ -101,7 +107,7 @@ func (k reducing[T]) merge(f frame) status {
 			}
 		}
 	}
-	return ok
+	return k.settle(f, accs.base)
 }
 
 func (k reducing[T]) result(f frame) status {
