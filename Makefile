@@ -59,7 +59,7 @@ race: go-version ## all tests of engine, ABI and host under the race detector, w
 toolchains: go-version ## tests of the SDKs in C, Rust and AssemblyScript; installs their compilers where they are missing
 	@sh scripts/toolchains.sh
 
-bench: build guests ## workload W1 against the reference loop: CPU seconds, ratio, peak memory
+bench: build guests ## workload W1 and plug-ins alone against plain loops: CPU time, ratios, peak memory; 2 minutes
 	@go run ./bench
 
 FUZZTIME ?= 5s

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-const usage = `usage: bench [flags]           measure workload W1
+const usage = `usage: bench [flags]           measure workload W1, and the loop of plug-ins alone
        bench generate          write the workload's lines
        bench reference         the reference loop: lines on stdin, rows on stdout
        bench decode FILE       decode a file's lines as a job would, and nothing else
@@ -74,23 +74,30 @@ const builtins = `      count: {function: count}
       max: {function: max, columns: {value: amount}}
 `
 
-const guest = `      amount: {plugin: stats, columns: {value: amount}}
+const plugged = `      amount: {plugin: stats, columns: {value: amount}}
 `
 
 type settings struct {
 	runs           int
 	only, dir      string
 	binary, plugin string
+	built          string
+	wanted         []string // of parts
 }
+
+// parts are what can be measured beside the reference; loop needs no reference and is
+// measured apart.
+var parts = []string{"decode", "builtin", "c", "rust", "assemblyscript", "go", "loop"}
 
 func harness(args []string) error {
 	var s settings
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.IntVar(&s.runs, "runs", 5, "rounds; the median counts")
-	flags.StringVar(&s.only, "only", "decode,builtin,guest", "what to measure beside the reference")
+	flags.StringVar(&s.only, "only", strings.Join(parts, ","), "what to measure beside the reference")
 	flags.StringVar(&s.dir, "dir", "", "keep the input and the rows in this directory (default: a temporary one)")
 	flags.StringVar(&s.binary, "tidemark", "bin/tidemark", "the engine's binary")
-	flags.StringVar(&s.plugin, "plugin", "bin/plugins/stats.wasm", "the plug-in stats")
+	flags.StringVar(&s.plugin, "plugin", "bin/plugins/stats.wasm", "the plug-in stats, in Go")
+	flags.StringVar(&s.built, "built", "internal/wasmtest/built", "the directory of the plug-in in other languages: c/stats.wasm and so on")
 	flags.Usage = func() { fmt.Fprint(os.Stderr, usage); flags.PrintDefaults() }
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -100,6 +107,12 @@ func harness(args []string) error {
 	}
 	if s.runs < 1 {
 		return fmt.Errorf("-runs must be at least 1, is %d", s.runs)
+	}
+	s.wanted = strings.Split(s.only, ",")
+	for _, name := range s.wanted {
+		if !slices.Contains(parts, name) {
+			return fmt.Errorf("-only: unknown measure %q, there are %s", name, strings.Join(parts, ", "))
+		}
 	}
 	if s.dir == "" {
 		dir, err := os.MkdirTemp("", "tidemark-bench-")
@@ -114,23 +127,45 @@ func harness(args []string) error {
 		return err
 	}
 	s.dir = dir
-	measures, err := s.measures()
-	if err != nil {
-		return err
-	}
 	pinned, err := pin()
 	if err != nil {
 		return err
 	}
+	missed := 0
+	if !slices.Equal(s.wanted, []string{"loop"}) {
+		if missed, err = s.workload(pinned); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(s.wanted, "loop") {
+		// In this process, which has no other to start any more: see Process.Run.
+		n, err := measureLoops(os.Stdout, s.plugin, s.built, loopRounds*s.runs)
+		if err != nil {
+			return err
+		}
+		missed += n
+	}
+	if missed > 0 {
+		return fmt.Errorf("%d demands are not met", missed)
+	}
+	return nil
+}
+
+// workload measures W1 and returns how many demands are not met.
+func (s *settings) workload(pinned string) (missed int, err error) {
+	measures, err := s.measures()
+	if err != nil {
+		return 0, err
+	}
 	if err := s.prepare(measures); err != nil {
-		return err
+		return 0, err
 	}
 	for round := range s.runs {
 		fmt.Fprintf(os.Stderr, "round %d of %d\n", round+1, s.runs)
 		for _, m := range measures {
 			cost, err := m.Process.Run(os.DevNull)
 			if err != nil {
-				return fmt.Errorf("%s: %w", m.Title, err)
+				return 0, fmt.Errorf("%s: %w", m.Title, err)
 			}
 			m.costs = append(m.costs, cost)
 		}
@@ -138,10 +173,7 @@ func harness(args []string) error {
 	fmt.Printf("W1: %d lines, %d keys, tumbling 10 s: count, sum, max; medians of %d alternating rounds, %s.\n",
 		w1.Lines, w1.Keys, s.runs, pinned)
 	fmt.Printf("R is the reference loop. All rows equal the reference's, bit for bit.\n\n")
-	if missed := report(os.Stdout, measures); missed > 0 {
-		return fmt.Errorf("%d demands are not met", missed)
-	}
-	return nil
+	return report(os.Stdout, measures), nil
 }
 
 // measures lists what is to be run, the reference first, and writes the job files.
@@ -151,10 +183,6 @@ func (s *settings) measures() ([]*Measure, error) {
 		return nil, err
 	}
 	binary, err := filepath.Abs(s.binary)
-	if err != nil {
-		return nil, err
-	}
-	plugin, err := filepath.Abs(s.plugin)
 	if err != nil {
 		return nil, err
 	}
@@ -176,25 +204,42 @@ func (s *settings) measures() ([]*Measure, error) {
 	if err != nil {
 		return nil, err
 	}
-	wasm, err := engine("guest", fmt.Sprintf("plugins:\n  stats: {file: %q}\n", plugin), guest)
-	if err != nil {
-		return nil, err
-	}
 	all := []*Measure{
 		{Name: "reference", Title: "reference loop R", Rows: true, Process: Process{Args: []string{self, "reference"}, Stdin: input}},
-		{Name: "decode", Title: "decode only", Process: Process{Args: []string{self, "decode", input}}},
-		{Name: "builtin", Title: "built-in aggregates", Rows: true, Process: builtin, MaxRatio: 2.5, MaxPeak: 100 * mebibyte},
-		{Name: "guest", Title: "Go plug-in (stats)", Rows: true, Process: wasm, MaxRatio: 4, MaxPeak: 250 * mebibyte},
+		{Name: "decode", Title: "decode only", Process: Process{Args: []string{self, "decode", input}}, MaxRatio: 1},
+		{Name: "builtin", Title: "built-in aggregates", Rows: true, Process: builtin, MaxRatio: 2, MaxPeak: 100 * mebibyte},
 	}
-	wanted := strings.Split(s.only, ",")
-	for _, name := range wanted {
-		if !slices.ContainsFunc(all[1:], func(m *Measure) bool { return m.Name == name }) {
-			return nil, fmt.Errorf("-only: unknown measure %q, there are decode, builtin and guest", name)
+	for _, l := range languages(s.plugin, s.built) {
+		file, err := filepath.Abs(l.file)
+		if err != nil {
+			return nil, err
 		}
+		process, err := engine(l.name, fmt.Sprintf("plugins:\n  stats: {file: %q}\n", file), plugged)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, &Measure{Name: l.name, Title: l.title, Rows: true, Process: process, MaxRatio: l.maxWorkload, MaxPeak: 250 * mebibyte})
 	}
 	return slices.DeleteFunc(all, func(m *Measure) bool {
-		return m.Name != "reference" && !slices.Contains(wanted, m.Name)
+		return m.Name != "reference" && !slices.Contains(s.wanted, m.Name)
 	}), nil
+}
+
+// language is the plug-in stats in a language, and what is demanded of it: as a multiple of
+// the reference in W1, of the loop in Go alone, and of itself unmetered; 0: nothing.
+type language struct {
+	name, title, file                 string
+	maxWorkload, maxLoop, maxMetering float64
+}
+
+func languages(plugin, built string) []language {
+	file := func(name string) string { return filepath.Join(built, name, "stats.wasm") }
+	return []language{
+		{"c", "C plug-in", file("c"), 2.2, 9, 1.25},
+		{"rust", "Rust plug-in", file("rust"), 2.2, 9, 0},
+		{"assemblyscript", "AssemblyScript plug-in", file("assemblyscript"), 2.2, 9, 0},
+		{"go", "Go plug-in", plugin, 3, 14, 1.9},
+	}
 }
 
 // prepare makes the input and runs everything once, unmeasured, to compare the rows

@@ -48,29 +48,36 @@ func (m *Measure) peak() int64 {
 	return peak
 }
 
+// demands counts those that are not met.
+type demands struct{ missed int }
+
+// atMost is text, which says what is demanded, and whether that is missed; nothing if
+// most is 0.
+func (d *demands) atMost(value, most float64, text string) string {
+	switch {
+	case most == 0:
+		return ""
+	case value > most:
+		d.missed++
+		return text + "  MISSED"
+	}
+	return text
+}
+
 // report prints the table and returns how many demands are not met. measures begins
 // with the reference.
 func report(out io.Writer, measures []*Measure) int {
-	reference, missed := measures[0], 0
-	limit := func(value, most float64, text string) string {
-		switch {
-		case most == 0:
-			return ""
-		case value > most:
-			missed++
-			return text + "  MISSED"
-		}
-		return text
-	}
+	reference := measures[0]
+	var d demands
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "measure\tCPU s\tof R\tmust\tpeak MiB\tmust\t")
 	for _, m := range measures {
 		ratio, peak := m.ratio(reference), m.peak()
 		fmt.Fprintf(table, "%s\t%.2f\t%.2f\t%s\t%d\t%s\t\n", m.Title, m.seconds(),
-			ratio, limit(ratio, m.MaxRatio, fmt.Sprintf("<= %.1f", m.MaxRatio)),
-			(peak+mebibyte-1)/mebibyte, limit(float64(peak), float64(m.MaxPeak), fmt.Sprintf("<= %d", m.MaxPeak/mebibyte)))
+			ratio, d.atMost(ratio, m.MaxRatio, fmt.Sprintf("<= %.1f", m.MaxRatio)),
+			(peak+mebibyte-1)/mebibyte, d.atMost(float64(peak), float64(m.MaxPeak), fmt.Sprintf("<= %d", m.MaxPeak/mebibyte)))
 	}
 	table.Flush()
 	fmt.Fprintln(out, "of R: the median of the rounds' own ratios to the reference, so it need not be the quotient of the two medians in CPU s.")
-	return missed
+	return d.missed
 }

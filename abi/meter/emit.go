@@ -9,6 +9,9 @@ func (m *module) emit(dst []byte, b *body) []byte {
 	at := b.code
 	for i := range b.edits {
 		e := &b.edits[i]
+		if m.free && e.what != doIndex {
+			continue
+		}
 		code = append(code, file[at:e.at]...)
 		at = e.at + e.drop
 		switch e.what {
@@ -39,15 +42,15 @@ func (m *module) emit(dst []byte, b *body) []byte {
 // emitLocals writes the list of locals. A function that calls has one more, behind its
 // own: the room that is left below its frame.
 func (m *module) emitLocals(code []byte, b *body) []byte {
-	groups := b.groups
-	if b.calls {
+	groups, more := b.groups, b.calls && !m.free
+	if more {
 		groups++
 	}
 	c := cursor{file: m.file[:b.code], at: b.first}
 	c.u32() // the old count
 	code = binary.AppendUvarint(code, uint64(groups))
 	code = append(code, c.rest()...)
-	if b.calls {
+	if more {
 		code = append(code, 1, typeI64)
 	}
 	return code

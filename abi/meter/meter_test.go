@@ -68,6 +68,30 @@ func TestCharges(t *testing.T) {
 	}
 }
 
+// A module that pays for nothing does what it did, and has all that a host reaches for.
+func TestFree(t *testing.T) {
+	text := "memory 1\nfunc g x:i32 -> i32\n $x 1 i32.add\n" +
+		"func f x:i32 -> i32 | n:i32\n 0 7 100 memory.fill loop $n call g =n $n $x i32.lt_u br_if 0 end $n 99 i32.load8_u 0 i32.add\n"
+	free, err := meter.Free(assemble(t, text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHost(t)
+	h.quantum = 1_000_000
+	for name, want := range map[string]struct {
+		file []byte
+		fuel bool
+	}{"free": {free, false}, "metered": {rewrite(t, assemble(t, text)), true}} {
+		got, fuel, err := h.call(h.start(t, want.file), 1_000_000, "f", 1_000)
+		if err != nil || got[0] != 1_007 || (fuel > 0) != want.fuel {
+			t.Errorf("%s: gives %v for %d fuel; %v", name, got, fuel, err)
+		}
+	}
+	if _, err := meter.Free([]byte("no module")); !errors.Is(err, fault.ErrUser) {
+		t.Errorf("of no module: %v", err)
+	}
+}
+
 // dealer is a switch of three cases with 1, 20 and 30 instructions.
 func dealer() []byte {
 	nops := func(n int) string { return strings.Repeat("\x01", n) }
