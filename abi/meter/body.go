@@ -43,6 +43,7 @@ type body struct {
 	code   int    // where instructions begin
 	end    int
 	size   int  // instructions
+	blocks int  // blocks, loops and ifs
 	calls  bool // functions that may call it again
 }
 
@@ -96,7 +97,7 @@ func (s *scanner) readLocals(params uint32) {
 		s.valType()
 	}
 	if total > maxLocals {
-		s.fail("%d locals, at most %d can be accounted for", total, maxLocals)
+		s.fail("%d parameters and locals, a function may have %d", total, maxLocals)
 	}
 	s.locals = uint32(total)
 }
@@ -157,10 +158,13 @@ func (s *scanner) instruction() {
 		s.label(false)
 		s.charge(doBranch)
 	case op == opBrTable:
-		for range s.count() {
+		n := s.count() + 1
+		if n > maxLabels {
+			s.fail("a br_table with %d labels, at most %d are allowed", n, maxLabels)
+		}
+		for range n {
 			s.label(true)
 		}
-		s.label(true)
 	case op == opCall:
 		s.call()
 	case op == opCallIndirect:
@@ -239,6 +243,15 @@ func (s *scanner) structure(op byte) {
 }
 
 func (s *scanner) blockType() {
+	s.blocks++
+	switch {
+	case s.blocks > maxBlocks:
+		s.fail("more than %d blocks, loops and ifs in a function", maxBlocks)
+	case s.blocks*int(s.locals) > maxProduct:
+		s.fail("a function with %d locals has more than %d blocks, loops and ifs: together at most %d", s.locals, s.blocks-1, maxProduct)
+	case len(s.scopes) >= maxNesting:
+		s.fail("blocks, loops and ifs in each other more than %d deep", maxNesting-1)
+	}
 	switch b := s.peek(); {
 	case b == emptyBlock:
 		s.byte()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +49,9 @@ func FuzzRewrite(f *testing.F) {
 			return
 		}
 		defer plain.Close(ctx)
+		if shapes, err := meter.Measure(file); err != nil || shapes.Unread > 0 || len(shapes.Newer) > 0 && !slices.Equal(shapes.Newer, []string{"reference types"}) {
+			t.Errorf("is taken, and measured as %+v, %v", shapes, err)
+		}
 		code, err := h.runtime.CompileModule(ctx, metered)
 		if err != nil {
 			t.Fatalf("was valid, and is not: %v", err)

@@ -49,12 +49,15 @@ const (
 	// chunkBytes is how much memory is filled or copied at once; it costs more than
 	// twice as much as maxRun.
 	chunkBytes = 1 << 20
-	// maxCode bounds the code of a function, and with it what the rewriter keeps at a time:
-	// some forty times as much. The largest function of real guests has 29 KB.
-	maxCode = 1 << 20
-	// maxLocals bounds the locals of a function, with its parameters. The largest real
-	// guest has 20.
-	maxLocals = 10_000
+	// What a function may have at most: about four times what the largest of real
+	// modules has that are not too large for a plug-in (docs/limits.md, where it also
+	// stands what each costs).
+	maxCode    = 1 << 20   // bytes of code; what the rewriter keeps at a time is some forty times as much
+	maxLocals  = 4_000     // with parameters
+	maxBlocks  = 20_000    // blocks, loops and ifs
+	maxNesting = 2_200     // of them open at a time, with the function itself
+	maxLabels  = 4_600     // of a br_table
+	maxProduct = 8_000_000 // blocks x locals: the compiler looks at each local in each block
 
 	// MaxAhead bounds how far fuel goes below zero before the host is called.
 	MaxAhead = chunkBytes>>bulkShift + maxRun
