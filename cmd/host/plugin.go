@@ -129,6 +129,9 @@ func newPluginInspectCommand() *cobra.Command {
 					v.Plugin, v.Problems = false, []string{err.Error()}
 				}
 			}
+			if v.Shape, err = measureFile(args[0]); err != nil && v.Plugin {
+				return err // the rewriter has read it
+			}
 			if *output == asJSON {
 				return output.emit(cmd.OutOrStdout(), v)
 			}
@@ -176,6 +179,7 @@ type moduleView struct {
 	CodeBytes  int64          `json:"code_bytes"`
 	DataBytes  int64          `json:"data_bytes"`
 	LargestFun int64          `json:"largest_function_bytes"`
+	Shape      *shapeView     `json:"shape,omitempty"` // of code that can be read
 	Sections   []sectionView  `json:"sections"`
 }
 
@@ -412,6 +416,9 @@ func (v *moduleView) show(w io.Writer) {
 	line("digest", "sha256:%s", v.Digest)
 	line("size", "%s bytes: code %s in %s (largest %s), data %s", thousands(v.Size),
 		thousands(v.CodeBytes), count(int64(v.Functions), "function"), thousands(v.LargestFun), thousands(v.DataBytes))
+	if v.Shape != nil {
+		v.Shape.show(line)
+	}
 	if v.ABI != nil {
 		line("ABI", "version %d", *v.ABI)
 	}

@@ -76,6 +76,11 @@ func (c *pluginCheck) run(ctx context.Context, w io.Writer, name string) (err er
 		return &quietError{exitUsage}
 	}
 	checkLine(w, "ok", "upload", "the module is what a host takes, and can be metered")
+	shape, err := measureFile(name)
+	if err != nil {
+		return err
+	}
+	shape.warn(w)
 	if !c.seeded {
 		seed, err := randomSeed()
 		if err != nil {

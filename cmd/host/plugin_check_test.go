@@ -26,6 +26,8 @@ func TestPluginCheckFindsWhatIsBroken(t *testing.T) {
 		says string
 	}{
 		{"a sum", nil, nil, 0, nil, "merge     merging parts equals one pass: holds ("},
+		{"a sum with a function that is too large for a JVM, which is a warning", []string{"memory 3", "memory 3\nfunc big\n " + strings.Repeat("block end ", 1_365) + "\n"}, nil, 0, nil,
+			"\nwarning large     1 function of more than 4,096 bytes of code, which a JVM does not compile but interprets; the largest has 4,097 bytes: function 2, big\n"},
 		{"a merge that forgets", []string{sumMerges, ""}, nil, 1, []string{"merge", "identity"}, "record {value: 1}\n"},
 		{"the last value, which is said not to depend on the order",
 			[]string{sumAdds, "$a $v global.get scale i64.mul i64.store 0", sumMerges, "$b i64.load 8 i64.eqz i32.eqz if $a $b i64.load 0 i64.store 0 end"},

@@ -121,6 +121,32 @@ func TestInspectShowsAManifest(t *testing.T) {
 	}
 }
 
+func TestInspectNamesLargeFunctions(t *testing.T) {
+	dir := t.TempDir()
+	inspect := func(name string, edits ...string) (table string, v moduleView) {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, wasmtest.Guest(t, "sum", edits...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		code, table, stderr := pluginCommand("inspect", file)
+		_, out, _ := pluginCommand("inspect", "-o", "json", file)
+		if err := json.Unmarshal([]byte(out), &v); err != nil || code != exitFine {
+			t.Fatalf("exit code %d, %s, %v", code, stderr, err)
+		}
+		return table, v
+	}
+	// A function without locals has 3 bytes beside these.
+	table, v := inspect("small.wasm", "memory 3", "memory 3\nfunc edge\n "+strings.Repeat("block end ", 1_364)+"\n")
+	if strings.Contains(table, "\nlarge ") || v.Shape.LargeCount != 0 || v.Shape.Bytes != 4_094 || v.Shape.Blocks != 1_364 {
+		t.Errorf("%+v\n%s", v.Shape, table)
+	}
+	table, v = inspect("large.wasm", "memory 3", "memory 3\nfunc big\n "+strings.Repeat("block end ", 1_365)+"\nfunc bigger\n "+strings.Repeat("block end ", 1_400)+"\n")
+	if v.Shape.LargeCount != 2 || v.Shape.Large[0].Name != "bigger" || v.Shape.Large[1].Name != "big" || v.Shape.Large[1].Bytes != 4_097 ||
+		!strings.Contains(table, "large        2 functions of more than 4,096 bytes of code, which a JVM does not compile but interprets\n             - 4,202 bytes: function 3, bigger\n") {
+		t.Errorf("%+v\n%s", v.Shape, table)
+	}
+}
+
 func TestInspectShowsAProcessFunction(t *testing.T) {
 	manifest := `{"name":"top","version":"2.1","process":{"inputs":[{"name":"v","type":"float64"}],"left":[{"name":"l","type":"bool"}],"right":[],
 		"outputs":[{"name":"best","type":"string"}],"side":[{"name":"rest","outputs":[{"name":"n","type":"int64"}]}],"state":{"key":true,"window":true,"schema":4}}}`
