@@ -113,12 +113,17 @@ func (k countOrTimeout) arm(c *Context, t stream.Time) {
 	c.Timers.SetTimer(k.domain, t)
 }
 
-// reset begins anew after a firing. A timeout that coincides with the end of the window
-// leaves that one's timer alone.
-func (k countOrTimeout) reset(c *Context) {
+// disarm takes back the timeout. One that coincides with the end of the window leaves that
+// one's timer alone.
+func (k countOrTimeout) disarm(c *Context) {
 	if c.State[1] == 1 && (k.domain != EventTime || c.State[2] != int64(c.max())) {
 		c.Timers.DeleteTimer(k.domain, stream.Time(c.State[2]))
 	}
+}
+
+// reset begins anew after a firing.
+func (k countOrTimeout) reset(c *Context) {
+	k.disarm(c)
 	c.State[0], c.State[1], c.State[2] = 0, 0, 0
 }
 
@@ -149,6 +154,9 @@ func (k countOrTimeout) Merge(c *Context, olds [][]int64) {
 		if t := stream.Time(o[2]); o[1] == 1 && (!armed || t < first) {
 			armed, first = true, t
 		}
+	}
+	if armed && stream.Time(c.State[2]) != first {
+		k.disarm(c)
 	}
 	if armed {
 		k.arm(c, first)

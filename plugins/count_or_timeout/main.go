@@ -36,12 +36,17 @@ func domain() tidemark.Domain {
 	return tidemark.EventTime
 }
 
-// begin begins anew after a firing, and takes back the timeout. One that coincides with the
-// window's end leaves that one's timer alone.
-func begin(p *tidemark.Pane, w waiting) {
+// disarm takes back the timeout. One that coincides with the window's end leaves that one's
+// timer alone.
+func disarm(p *tidemark.Pane, w waiting) {
 	if w.armed && (domain() != tidemark.EventTime || w.at != p.Last()) {
 		p.DeleteTimer(domain(), w.at)
 	}
+}
+
+// begin begins anew after a firing.
+func begin(p *tidemark.Pane, w waiting) {
+	disarm(p, w)
 	state.Clear(p)
 }
 
@@ -102,6 +107,7 @@ func join(p *tidemark.Pane, old tidemark.Merged) error {
 	o, _ := state.Get(old)
 	w.records += o.records
 	if o.armed && (!w.armed || o.at < w.at) {
+		disarm(p, w)
 		w.armed, w.at = true, o.at
 		p.SetTimer(domain(), w.at)
 	}

@@ -97,8 +97,8 @@ func TestSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	timers(t, both, tidemark.EventTime, 150, 260, 309)
-	at(t, both, tidemark.EventTime, 260, cont) // nothing is armed for then any more
+	timers(t, both, tidemark.EventTime, 150, 309)
+	at(t, both, tidemark.EventTime, 260, cont) // the later one was taken back
 	elements(t, both, []tidemark.Verdict{fire}, 205)
 	timers(t, both, tidemark.EventTime, 309)
 }
