@@ -137,6 +137,8 @@ func (x *examined) ownInputs() ([]abi.Column, error) {
 		return x.Map.Inputs, nil
 	case x.Generator != nil:
 		return x.Generator.Inputs, nil
+	case x.Manifest.Trigger != nil:
+		return x.Manifest.Trigger.Inputs, nil
 	}
 	return nil, usagef("plugin check: --data has one record a line, and this plug-in is shown lists of them; test it with plugin test")
 }

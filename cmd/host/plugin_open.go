@@ -238,9 +238,12 @@ func (x *examined) check(ctx context.Context, o laws.Options) (*laws.Report, err
 			return nil, err
 		}
 		return laws.Generators(info, func() (udf.Generator, error) { return x.openGenerator(ctx) }).Check(o)
-	case x.Trigger != nil: // that it starts; laws of triggers are not judged
-		_, err := once(ctx, x.openTrigger, udf.Trigger.Info)
-		return &laws.Report{}, err
+	case x.Manifest.Trigger != nil:
+		info, err := once(ctx, x.openTrigger, udf.Trigger.Info)
+		if err != nil {
+			return nil, err
+		}
+		return laws.Trigger{Info: info, Open: func() (udf.Trigger, error) { return x.openTrigger(ctx) }}.Check(o)
 	}
 	return nil, usagef("plugin check: window assigners cannot be checked yet")
 }

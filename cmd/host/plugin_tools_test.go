@@ -81,6 +81,23 @@ func TestToolsOnRealPlugins(t *testing.T) {
 	}
 }
 
+// A trigger is checked on what happens to windows, with its arguments and on records of the
+// author's; they may have no columns at all.
+func TestPluginCheckOfATrigger(t *testing.T) {
+	dir := workspace(t, map[string]string{"own.jsonl": "{\"time\": 1000}\n{\"time\": \"1970-01-01T00:00:02Z\"}\n{\"time\": 14000}\n"})
+	buildPlugins(t, dir, "count_or_timeout")
+	for _, args := range []string{"n=3,after_ms=700", "n=3,after_ms=700,by_the_clock=true"} {
+		out, stderr, code := tidemark(t, dir, "", "plugin", "check", "count_or_timeout.wasm", "--seed", "5", "--records", "100", "--args", args, "--data", "own.jsonl")
+		if code != 0 || strings.Count(out, ": holds (") != 8 || !strings.Contains(out, "seed 5: 103 records taken (3 of your own, again in pieces)\n") {
+			t.Errorf("%s: exit code %d\n%s%s", args, code, out, stderr)
+		}
+	}
+	out, stderr, code := tidemark(t, dir, "", "plugin", "check", "count_or_timeout.wasm")
+	if code != 2 || strings.Contains(out, "holds") {
+		t.Errorf("without its arguments: exit code %d\n%s%s", code, out, stderr)
+	}
+}
+
 func TestPluginTestTellsAllFailures(t *testing.T) {
 	dir := workspace(t, map[string]string{"sum.wasm": string(wasmtest.Guest(t, "sum")), "t.test.yaml": `
 version: 1

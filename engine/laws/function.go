@@ -18,6 +18,7 @@ type Function struct {
 	// least and most are how many records a list has.
 	least, most int
 	states      string // what it keeps; empty: nothing
+	keyed       bool   // which key an item is of matters
 }
 
 // shower shows items to an instance.
@@ -33,10 +34,11 @@ type states struct {
 	keys    map[int][]byte
 	windows map[[2]int64][]byte
 	split   []byte
+	panes   map[int][]byte // of triggers
 }
 
 func newStates() *states {
-	return &states{keys: map[int][]byte{}, windows: map[[2]int64][]byte{}}
+	return &states{keys: map[int][]byte{}, windows: map[[2]int64][]byte{}, panes: map[int][]byte{}}
 }
 
 // answers is what came of showing items, or why nothing did.
@@ -144,7 +146,11 @@ func (j *functionJudge) showRecord(r Record) string {
 		}
 		s += " [" + strings.Join(rows, ", ") + "]"
 	}
-	return s + fmt.Sprintf(" at %d", r.Time)
+	s += fmt.Sprintf(" at %d", r.Time)
+	if j.keyed {
+		s += fmt.Sprintf(" of key %d", r.Key)
+	}
+	return s
 }
 
 // agree compares answers item by item.

@@ -28,6 +28,8 @@ type Record struct {
 	// two lists with one record.
 	Key   int
 	Lists [][]Record
+
+	step *paneStep // of a trigger: in place of all that, what it is shown
 }
 
 // table lays records out in columns.

@@ -36,7 +36,7 @@ func Processes(info udf.ProcessInfo, open func() (udf.Process, error)) Function 
 		return processShower{p}, err
 	}}
 	if info.KeyState || info.WindowState {
-		f.states = "the state of key and window"
+		f.states, f.keyed = "the state of key and window", true
 	}
 	return f
 }
