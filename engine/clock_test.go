@@ -46,7 +46,7 @@ type row struct {
 	text string
 }
 
-// slowTurns lets each batch wait.
+// slowTurns lets each turn wait. A source takes two for a batch: to read and to route it.
 type slowTurns struct {
 	clock env.Clock
 	wait  time.Duration
@@ -54,6 +54,8 @@ type slowTurns struct {
 
 func (s slowTurns) Acquire(ctx context.Context) error { return s.clock.Sleep(ctx, s.wait) }
 func (slowTurns) Release(time.Duration, int64)        {}
+
+func (slowTurns) Yield(context.Context, time.Duration, int64) error { return nil }
 
 // shifted is a clock that shows another time.
 type shifted struct {
@@ -107,7 +109,7 @@ func (c timed) run(t *testing.T) (rows []row, report engine.Report) {
 		out := &stamped{clock: machine.Clock, start: machine.Clock.Now(), takes: c.write}
 		o := engine.Options{Env: machine, Stdout: out, FirstStart: machine.Clock.Now()}
 		if c.turn > 0 {
-			o.Turns = slowTurns{machine.Clock, c.turn}
+			o.Turns = slowTurns{machine.Clock, c.turn / 2}
 		}
 		j, err := engine.New(ctx, g, o)
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 // the sinks of the last stateless step. The task that sends owns it.
 type edge struct {
 	job    *Job
+	turn   *turn // of the task that sends
 	pool   *exchange.Pool
 	parts  []statelessPart
 	router *exchange.Router // nil: the way ends at sinks
@@ -36,9 +37,10 @@ type statelessPart struct {
 	counts bool // this edge's records are counted: once, however many read the step
 }
 
-// newEdge makes an edge to a reader behind a chain of stateless steps.
-func (j *Job) newEdge(ctx context.Context, chain []*statelessSpec, pool *exchange.Pool, reader string) (*edge, error) {
-	e := &edge{job: j, pool: pool}
+// newEdge makes an edge from a task to a reader behind a chain of stateless steps.
+func (j *Job) newEdge(ctx context.Context, chain []*statelessSpec, from sender, reader string) (*edge, error) {
+	e := &edge{job: j, turn: from.cpu(), pool: from.store()}
+	ctx = e.turn.of(ctx)
 	for _, s := range chain {
 		fn, err := j.newStatelessFunction(ctx, s)
 		if err != nil {
@@ -73,8 +75,13 @@ func (e *edge) send(ctx context.Context, b *stream.Batch) error {
 		if b.N == 0 {
 			break // time and status pass through as they are
 		}
+		if err := e.turn.Begin(); err != nil {
+			return err
+		}
 		var err error
-		if b, err = e.apply(&e.parts[i], b); err != nil {
+		b, err = e.apply(&e.parts[i], b)
+		e.turn.End(0)
+		if err != nil {
 			return fmt.Errorf("step %s: %w", e.parts[i].spec.step.ID, err)
 		}
 		if err := flushPorts(ctx, e.parts[i].failed); err != nil {
@@ -83,9 +90,12 @@ func (e *edge) send(ctx context.Context, b *stream.Batch) error {
 	}
 	switch {
 	case e.local != nil:
-		return e.local.send(ctx, e.pool, b)
+		return e.local.send(ctx, b)
 	case e.router != nil:
-		return e.router.Send(ctx, b)
+		return e.route(ctx, b)
+	}
+	if err := e.turn.Begin(); err != nil {
+		return err
 	}
 	for n := range e.sinks {
 		p := &e.sinks[n]
@@ -95,7 +105,18 @@ func (e *edge) send(ctx context.Context, b *stream.Batch) error {
 		p.rows += b.N
 	}
 	e.pool.Put(b)
+	e.turn.End(0)
 	return flushPorts(ctx, e.sinks)
+}
+
+// route sends batches through the exchange, each row to its subtask.
+func (e *edge) route(ctx context.Context, batches ...*stream.Batch) error {
+	if err := e.turn.Begin(); err != nil {
+		return err
+	}
+	e.router.Route(batches...)
+	e.turn.End(0)
+	return e.router.Send(ctx)
 }
 
 // apply runs one stateless step over a batch.

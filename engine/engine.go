@@ -190,19 +190,6 @@ func (j *Job) report() Report {
 	return m.done()
 }
 
-// turn waits for the job's turn on the CPU; the returned function gives it back with
-// what was used.
-func (j *Job) turn(ctx context.Context) (done func(), err error) {
-	if j.opts.Turns == nil {
-		return func() {}, nil
-	}
-	if err := j.opts.Turns.Acquire(ctx); err != nil {
-		return nil, err
-	}
-	start := j.opts.Env.Clock.Now()
-	return func() { j.opts.Turns.Release(j.opts.Env.Clock.Now().Sub(start), 0) }, nil
-}
-
 func (j *Job) observe(e Event) {
 	if j.opts.Observe == nil {
 		return

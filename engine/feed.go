@@ -27,6 +27,7 @@ type feed struct {
 type sender interface {
 	addEdge(*edge)
 	store() *exchange.Pool
+	cpu() *turn
 }
 
 // statelessSpec is the stateless part of a step: all there is of it, or what comes before

@@ -18,15 +18,15 @@ type local struct {
 	*window.Local
 	step   *stepSpec
 	sender int // its number at the step's task
-	router *exchange.Router
+	edge   *edge
 	inbox  *exchange.Inbox // of the step's one task
 
 	refusals refusals
 }
 
 // newLocal gives an edge the functions to add up with.
-func (j *Job) newLocal(ctx context.Context, st *stepSpec, sender int, router *exchange.Router, inbox *exchange.Inbox) (*local, error) {
-	s, err := j.windowSpec(ctx, st)
+func (j *Job) newLocal(ctx context.Context, st *stepSpec, sender int, e *edge, inbox *exchange.Inbox) (*local, error) {
+	s, err := j.windowSpec(e.turn.of(ctx), st)
 	if err != nil {
 		return nil, fmt.Errorf("step %s: %w", st.ID, err)
 	}
@@ -35,7 +35,7 @@ func (j *Job) newLocal(ctx context.Context, st *stepSpec, sender int, router *ex
 			return nil, fmt.Errorf("step %s: %w", st.ID, err)
 		}
 	}
-	l := &local{step: st, sender: sender, router: router, inbox: inbox, refusals: j.newRefusals(st)}
+	l := &local{step: st, sender: sender, edge: e, inbox: inbox, refusals: j.newRefusals(st)}
 	if l.Local, err = window.NewLocal(s, j.graph.Settings.OrderReplay, l.refused); err != nil {
 		s.Process = nil
 		return nil, errors.Join(fmt.Errorf("step %s: %w", st.ID, err), closeFunctions(&s))
@@ -44,9 +44,13 @@ func (j *Job) newLocal(ctx context.Context, st *stepSpec, sender int, router *ex
 }
 
 // send takes a batch over.
-func (l *local) send(ctx context.Context, pool *exchange.Pool, b *stream.Batch) error {
+func (l *local) send(ctx context.Context, b *stream.Batch) error {
+	if err := l.edge.turn.Begin(); err != nil {
+		return err
+	}
 	before := l.Added()
-	batches, err := l.Process(b, downstream{pool, l})
+	batches, err := l.Process(b, downstream{l.edge.pool, l})
+	l.edge.turn.End(0)
 	l.step.added.Add(l.Added() - before)
 	if ferr := flushPorts(ctx, l.refusals.failed); err == nil {
 		err = ferr
@@ -54,7 +58,7 @@ func (l *local) send(ctx context.Context, pool *exchange.Pool, b *stream.Batch) 
 	if err != nil {
 		return fmt.Errorf("step %s: %w", l.step.ID, err)
 	}
-	return l.router.Send(ctx, batches...)
+	return l.edge.route(ctx, batches...)
 }
 
 // refused takes a record that a function refuses.

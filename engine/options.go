@@ -49,11 +49,18 @@ type Plugins interface {
 	Pair(ctx context.Context, p *job.Plugin, f *job.Apply, left, right []stream.Kind) (udf.Pair, error)
 }
 
-// Turns is the host's fair share of the CPU. A task holds a turn for each batch.
+// Turns is the host's fair share of the CPU. A task holds a turn while it computes: for
+// each batch, and never while it waits for anything else. Safe for concurrent use.
 type Turns interface {
-	// Acquire waits until the job may run a batch.
+	// Acquire waits until a task of the job may compute, or until ctx ends: then the error
+	// is that of ctx.
 	Acquire(ctx context.Context) error
-	// Release returns the turn with what it cost.
+	// Yield is called in a turn that lasts, by the plug-in that makes it last: it charges
+	// what was used since the turn was last charged. If others are to go first, it takes
+	// the turn back and waits for another one, like Acquire. After an error the task holds
+	// no turn.
+	Yield(ctx context.Context, cpu time.Duration, fuel int64) error
+	// Release charges the rest, and takes the turn back.
 	Release(cpu time.Duration, fuel int64)
 }
 

@@ -93,7 +93,7 @@ func (j *Job) planSource(ctx context.Context, n int) error {
 	totals := &badTotals{}
 	tasks := make([]*sourceTask, count)
 	for i := range tasks {
-		tasks[i] = &sourceTask{job: j, spec: spec, index: i, mail: exchange.NewMailbox(), pool: &exchange.Pool{},
+		tasks[i] = &sourceTask{job: j, turn: j.newTurn(ctx), spec: spec, index: i, mail: exchange.NewMailbox(), pool: &exchange.Pool{},
 			bad: &badOutput{to: j.portSinks(job.Port{Operator: src.ID, Name: "bad"}), totals: totals}}
 		if src.Watermark.Kind == job.MarkerWatermark {
 			if tasks[i].marker, err = newMarkerTest(spec); err != nil {
@@ -101,7 +101,7 @@ func (j *Job) planSource(ctx context.Context, n int) error {
 			}
 		}
 		if src.Watermark.Kind == job.PluginWatermark {
-			if tasks[i].user, tasks[i].userCols, err = j.userGenerator(ctx, spec); err != nil {
+			if tasks[i].user, tasks[i].userCols, err = j.userGenerator(tasks[i].turn.of(ctx), spec); err != nil {
 				return err
 			}
 		}
@@ -203,7 +203,7 @@ func (j *Job) planPass(ctx context.Context, st *job.Step, inputs []*feed) error 
 		return nil
 	}
 	for _, t := range out.tasks {
-		e, err := j.newEdge(ctx, out.chain, t.store(), st.ID)
+		e, err := j.newEdge(ctx, out.chain, t, st.ID)
 		if err != nil {
 			return err
 		}
@@ -230,13 +230,13 @@ func (j *Job) planTasks(ctx context.Context, spec *stepSpec, inputs []*feed) err
 		// Batches go back to the task that feeds the step; with several, to the first: a
 		// pool is only a store of memory.
 		pool := senders[0].store()
-		t := &keyedTask{job: j, step: spec, pool: pool, inbox: exchange.NewInbox(exchange.Config{Inputs: numbers, Separate: !spec.Windowed(), Ordered: j.graph.Settings.OrderReplay,
+		t := &keyedTask{job: j, turn: j.newTurn(ctx), step: spec, pool: pool, inbox: exchange.NewInbox(exchange.Config{Inputs: numbers, Separate: !spec.Windowed(), Ordered: j.graph.Settings.OrderReplay,
 			Depth: j.graph.Settings.QueueDepth, Rows: j.graph.Settings.BatchRows, Pool: pool})}
 		if err := t.build(ctx); err != nil {
 			return fmt.Errorf("step %s: %w", spec.ID, err)
 		}
 		out.fields = spec.resultFields()
-		t.out = newForward(spec.number, split, kindsOf(out.fields), j.graph.Settings.OrderReplay)
+		t.out = newForward(t.turn, spec.number, split, kindsOf(out.fields), j.graph.Settings.OrderReplay)
 		j.keyed = append(j.keyed, t)
 		out.tasks = append(out.tasks, t)
 		inboxes = append(inboxes, t.inbox)
@@ -246,14 +246,14 @@ func (j *Job) planTasks(ctx context.Context, spec *stepSpec, inputs []*feed) err
 	n := 0
 	for i, in := range inputs {
 		for _, t := range in.tasks {
-			e, err := j.newEdge(ctx, in.chain, t.store(), fmt.Sprintf("%s#%d", spec.ID, i))
+			e, err := j.newEdge(ctx, in.chain, t, fmt.Sprintf("%s#%d", spec.ID, i))
 			if err != nil {
 				return err
 			}
 			t.addEdge(e)
 			e.router = exchange.NewRouter(n, spec.keyCols[i], j.graph.MaxParallelism, inboxes, t.store())
 			if adds {
-				if e.local, err = j.newLocal(ctx, spec, n, e.router, inboxes[0]); err != nil {
+				if e.local, err = j.newLocal(ctx, spec, n, e, inboxes[0]); err != nil {
 					return err
 				}
 			}
@@ -316,6 +316,7 @@ func (t *keyedTask) build(ctx context.Context) error {
 // open makes the operator.
 func (t *keyedTask) open(ctx context.Context) error {
 	st := t.step
+	ctx = t.turn.of(ctx)
 	if !st.Windowed() {
 		op, err := st.join.interval(ctx, t.job, st, &pairTask{keyedTask: t})
 		t.op = interval{op}

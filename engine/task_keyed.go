@@ -19,6 +19,7 @@ import (
 type keyedTask struct {
 	job   *Job
 	step  *stepSpec
+	turn  *turn
 	inbox *exchange.Inbox
 	pool  *exchange.Pool
 	op    operator
@@ -49,6 +50,7 @@ func (t *keyedTask) run(ctx context.Context) (err error) {
 			err = cerr
 		}
 	}()
+	t.turn.ctx = ctx
 	if t.clocked {
 		defer t.watchClock(ctx)()
 	}
@@ -69,8 +71,7 @@ func (t *keyedTask) run(ctx context.Context) (err error) {
 
 // process works on one batch inside a turn (K5), and sends what came of it.
 func (t *keyedTask) process(ctx context.Context, b *stream.Batch) error {
-	done, err := t.job.turn(ctx)
-	if err != nil {
+	if err := t.turn.Begin(); err != nil {
 		return err
 	}
 	if t.job.opts.Complete {
@@ -79,11 +80,12 @@ func (t *keyedTask) process(ctx context.Context, b *stream.Batch) error {
 	if t.step.Join != nil && t.step.Windowed() {
 		t.step.join.arrange(b)
 	}
-	t.overflow = func(ports []portSink) error { return overflow(ctx, ports) }
-	if err = t.clock(); err == nil {
+	t.overflow = t.overflowing(ctx)
+	err := t.clock()
+	if err == nil {
 		err = t.op.Process(b)
 	}
-	done()
+	t.turn.End(0)
 	// What was computed before an error leaves all the same: the record that stopped
 	// the job is easier to understand with what came before it.
 	if ferr := t.flush(ctx); err == nil {
@@ -93,6 +95,16 @@ func (t *keyedTask) process(ctx context.Context, b *stream.Batch) error {
 		return err
 	}
 	return t.out.flush(ctx, b.Trailing, b.Status)
+}
+
+// overflowing returns what sends output in the middle of a turn.
+func (t *keyedTask) overflowing(ctx context.Context) func([]portSink) error {
+	return func(ports []portSink) error {
+		if !much(ports) {
+			return nil
+		}
+		return t.turn.rest(func() error { return flushPorts(ctx, ports) })
+	}
 }
 
 // flush sends the output of a batch to the sinks.
@@ -157,10 +169,14 @@ func (t *keyedTask) watchClock(ctx context.Context) (stop func()) {
 	}
 }
 
-// tick looks at the clock and sends what has fired.
+// tick looks at the clock, inside a turn, and sends what has fired.
 func (t *keyedTask) tick(ctx context.Context) error {
-	t.overflow = func(ports []portSink) error { return overflow(ctx, ports) }
+	if err := t.turn.Begin(); err != nil {
+		return err
+	}
+	t.overflow = t.overflowing(ctx)
 	err := t.clock()
+	t.turn.End(0)
 	if ferr := t.flush(ctx); err == nil {
 		err = ferr
 	}
@@ -233,6 +249,7 @@ func encode(sinks []portSink, encoders []*result.Encoder, r *result.Rows) {
 
 func (t *keyedTask) addEdge(e *edge)       { t.out.edges = append(t.out.edges, e) }
 func (t *keyedTask) store() *exchange.Pool { return t.out.pool }
+func (t *keyedTask) cpu() *turn            { return t.turn }
 
 // Late writes a late record.
 func (t *keyedTask) Late(b *stream.Batch, i int, w stream.Window, wm stream.Time) error {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"io"
+	"slices"
 	"sync/atomic"
 
 	"tidemark/engine/job"
@@ -94,14 +95,9 @@ type portSink struct {
 // middle of a batch: a window of a million keys must not be encoded in memory as a whole.
 const portBytes = 256 << 10
 
-// overflow sends what has gathered if it is much.
-func overflow(ctx context.Context, ports []portSink) error {
-	for i := range ports {
-		if len(ports[i].lines) > portBytes {
-			return flushPorts(ctx, ports)
-		}
-	}
-	return nil
+// much reports whether more has gathered than a task keeps.
+func much(ports []portSink) bool {
+	return slices.ContainsFunc(ports, func(p portSink) bool { return len(p.lines) > portBytes })
 }
 
 // flushPorts sends what has gathered.

@@ -23,6 +23,7 @@ const followPoll = 20 * time.Millisecond
 // runs it: source, decode, timestamp, watermark, exchange.
 type sourceTask struct {
 	job    *Job
+	turn   *turn
 	spec   *sourceSpec
 	index  int // among the tasks of its source: the sender's number
 	mail   *exchange.Mailbox
@@ -74,6 +75,7 @@ func (t *sourceTask) run(ctx context.Context) error {
 		}
 		t.mail.End()
 	}()
+	t.turn.ctx = ctx
 	if t.job.graph.Settings.OrderReplay {
 		return t.replay(ctx)
 	}
@@ -226,13 +228,12 @@ func (t *sourceTask) sendUpTo(ctx context.Context, b *stream.Batch, lo, second *
 
 // fill reads the next batch of a split inside a turn (K5).
 func (t *sourceTask) fill(ctx context.Context, s *split, b *stream.Batch) error {
-	done, err := t.job.turn(ctx)
-	if err != nil {
+	if err := t.turn.Begin(); err != nil {
 		return err
 	}
-	defer done()
 	before := s.read
-	err = s.fill(b, t.job.graph.Settings.BatchRows, t.job.now(), t.bad.add)
+	err := s.fill(b, t.job.graph.Settings.BatchRows, t.job.now(), t.bad.add)
+	t.turn.End(0)
 	if ferr := t.bad.flush(ctx); ferr != nil {
 		return ferr
 	}
@@ -495,6 +496,7 @@ func (t *sourceTask) discover(ctx context.Context) error {
 
 func (t *sourceTask) addEdge(e *edge)       { t.edges = append(t.edges, e) }
 func (t *sourceTask) store() *exchange.Pool { return t.pool }
+func (t *sourceTask) cpu() *turn            { return t.turn }
 
 // report is the source's part of the job's report, for the splits of this task.
 func (t *sourceTask) report() SourceReport {

@@ -35,22 +35,28 @@ const _ = uint(1_000_000 - fuelGiven - meter.MaxAhead)
 // tank is the fuel of an instance.
 type tank struct {
 	ctx    context.Context // whose end ends the call
+	turn   Turn
 	fuel   api.MutableGlobal
 	room   api.MutableGlobal
 	used   int64 // by the calls before
 	given  int64 // to the call that runs
+	told   int64 // of what it has used: to the turn
 	limit  int64 // of it
 	rows   uint32
 	groups uint32
 }
 
-// fill begins a call.
-func (t *tank) fill(rows, groups uint32) {
-	t.rows, t.groups = rows, groups
+// fill begins a call. An error means that it is not to be made.
+func (t *tank) fill(rows, groups uint32) error {
+	if err := t.turn.Begin(); err != nil {
+		return err
+	}
+	t.rows, t.groups, t.told = rows, groups, 0
 	t.limit = fuelBase + fuelEach*(int64(rows)+int64(groups))
 	t.given = fuelGiven
 	t.fuel.Set(fuelGiven)
 	t.room.Set(stackBytes)
+	return nil
 }
 
 // left is negative once the guest has taken more than it had.
@@ -60,13 +66,23 @@ func (t *tank) left() int64 { return int64(t.fuel.Get()) }
 func (t *tank) spent() int64 { return t.given - t.left() }
 
 // settle ends a call.
-func (t *tank) settle() { t.used += t.spent() }
+func (t *tank) settle() {
+	t.used += t.spent()
+	t.turn.End(t.untold())
+}
+
+// untold is the fuel that the turn has not been told of; from now on it has.
+func (t *tank) untold() int64 {
+	n := t.spent() - t.told
+	t.told += n
+	return n
+}
 
 // pay takes n for what a host function does. The guest asks for more when it runs on.
 func (t *tank) pay(n int64) { t.fuel.Set(uint64(t.left() - n)) }
 
-// yield is called by a guest that has no fuel left, or no room. It does not return if
-// the guest must end.
+// yield is called by a guest that has no fuel left, or no room: the place to let others
+// have the CPU. It does not return if the guest must end.
 func (t *tank) yield() {
 	if int64(t.room.Get()) < 0 {
 		panic(errStack{})
@@ -77,6 +93,9 @@ func (t *tank) yield() {
 	spent := t.spent()
 	if spent > t.limit {
 		panic(&fuelError{*t})
+	}
+	if err := t.turn.Yield(t.untold()); err != nil {
+		panic(&stopError{err})
 	}
 	more := min(fuelGiven, t.limit-spent)
 	t.given = spent + more

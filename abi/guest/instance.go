@@ -82,7 +82,7 @@ func (m *Module) Instantiate(ctx context.Context) (*Instance, error) {
 	}
 	i := &Instance{mod: mod, mem: mod.Memory(), state: newState()}
 	i.ctx = context.WithValue(context.Background(), stateKey{}, i.state)
-	i.state.tank = tank{ctx: ctx, fuel: global(mod, meter.Fuel), room: global(mod, meter.Room)}
+	i.state.tank = tank{ctx: ctx, turn: turnOf(ctx), fuel: global(mod, meter.Fuel), room: global(mod, meter.Room)}
 	for f := range numFuncs {
 		i.funcs[f] = mod.ExportedFunction(f.String())
 	}
@@ -166,7 +166,10 @@ func (i *Instance) Try(f Func) (abi.Status, error) {
 // accumulators.
 func (i *Instance) run(f api.Function, rows, groups uint32) error {
 	i.state.printed.reset()
-	i.state.tank.fill(rows, groups)
+	if err := i.state.tank.fill(rows, groups); err != nil {
+		i.broken = true
+		return err
+	}
 	err := f.CallWithStack(i.ctx, i.stack[:])
 	i.state.tank.settle()
 	if err != nil {

@@ -65,7 +65,8 @@ func TestOrderedReplayIsAFunctionOfTheRows(t *testing.T) {
 						if end {
 							b.Trailing, b.Next = stream.MaxTime, stream.LastSplit
 						}
-						if err := router.Send(ctx, b); err != nil {
+						router.Route(b)
+						if err := router.Send(ctx); err != nil {
 							t.Error(err)
 						}
 						b = newBatch()

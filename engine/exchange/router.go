@@ -22,9 +22,10 @@ func NewRouter(sender int, key []int, groups int, to []*Inbox, pool *Pool) *Rout
 	return &Router{sender: sender, key: key, groups: groups, to: to, pool: pool, parts: make([][]*stream.Batch, len(to))}
 }
 
-// Send routes batches, which it takes over: one, or what a task makes of one that it has.
-// Every receiver gets the trailing watermarks, also one that gets no row (T2).
-func (r *Router) Send(ctx context.Context, batches ...*stream.Batch) error {
+// Route routes batches, which it takes over: one, or what a task makes of one that it has.
+// Every receiver gets the trailing watermarks, also one that gets no row (T2). Send is to
+// follow; until then nothing has left.
+func (r *Router) Route(batches ...*stream.Batch) {
 	for i := range r.parts {
 		r.parts[i] = r.parts[i][:0]
 	}
@@ -46,6 +47,10 @@ func (r *Router) Send(ctx context.Context, batches ...*stream.Batch) error {
 		}
 		r.pool.Put(b)
 	}
+}
+
+// Send hands over what was routed. It waits while a receiver's queue is full.
+func (r *Router) Send(ctx context.Context) error {
 	for i, p := range r.parts {
 		if err := r.to[i].Send(ctx, r.sender, p...); err != nil {
 			return err

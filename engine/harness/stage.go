@@ -262,7 +262,8 @@ func (g *stage) send(b *stream.Batch) error {
 			return err
 		}
 	}
-	if err := g.routers[in].Send(context.Background(), batches...); err != nil {
+	g.routers[in].Route(batches...)
+	if err := g.routers[in].Send(context.Background()); err != nil {
 		return err
 	}
 	for _, t := range g.tasks {

@@ -244,6 +244,9 @@ func (ps *Plugins) start(ctx context.Context, p *job.Plugin, w *worker, bind fun
 		ps.release(s)
 		return fmt.Errorf("plug-in %s: %w", p.Name, err)
 	}
+	if t := udf.TurnOf(ctx); t != nil {
+		ctx = guest.WithTurn(ctx, t)
+	}
 	w.ctx, w.release = ctx, sync.OnceFunc(func() { ps.release(s) })
 	if err := w.start(); err != nil {
 		w.release()
