@@ -6,6 +6,7 @@
 //	catalog     the database of tenants, tokens, plug-ins and jobs
 //	registry    modules, by tenant and digest
 //	controller  jobs and their lives
+//	turns       the CPU, shared between tenants
 //	metrics     numbers for operators
 //	api         HTTP over all that
 //
@@ -30,6 +31,7 @@ import (
 	"tidemark/host/metrics"
 	"tidemark/host/registry"
 	"tidemark/host/tenant"
+	"tidemark/host/turns"
 	"tidemark/internal/env"
 	"tidemark/internal/fault"
 )
@@ -89,8 +91,12 @@ func Serve(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return errors.Join(err, modules.Close(ctx))
 	}
+	shares, err := turns.New(turns.Options{AtOnce: o.Config.Turns.AtOnce, Weights: weights(o.Config.Turns.Weights), Now: o.Machine.Clock.Now})
+	if err != nil {
+		return err
+	}
 	ctl, err := controller.New(controller.Options{
-		Data: o.Config.Data, Inputs: o.Config.Inputs, Catalog: cat, Registry: reg, Modules: modules,
+		Data: o.Config.Data, Inputs: o.Config.Inputs, Catalog: cat, Registry: reg, Modules: modules, Turns: shares,
 		Machine: o.Machine, Quota: o.Config.Quota, Log: o.Log,
 	})
 	if err != nil {
@@ -103,7 +109,7 @@ func Serve(ctx context.Context, o Options) (err error) {
 	if n > 0 {
 		o.Log.Warn("jobs of the last process are marked interrupted: a job does not go on after a restart yet", "jobs", n)
 	}
-	m := metrics.New(o.Version.Version, o.Version.Go, o.Version.ABI, ctl.Live)
+	m := metrics.New(o.Version.Version, o.Version.Go, o.Version.ABI, ctl.Live, shares.Tenants)
 	server := &http.Server{
 		Handler: api.New(api.Options{
 			Controller: ctl, Registry: reg, Auth: authenticate(cat), Ready: cat.Ping, Version: o.Version,
@@ -132,6 +138,15 @@ func Serve(ctx context.Context, o Options) (err error) {
 		served <- broken
 	}
 	return errors.Join(stop(o, server, ctl, modules), ended(<-served))
+}
+
+// weights are those of the configuration, by the names that package turns knows.
+func weights(of map[tenant.ID]int) map[string]int {
+	out := map[string]int{}
+	for id, w := range of {
+		out[string(id)] = w
+	}
+	return out
 }
 
 // ended drops the error by which a server says that it was told to stop.

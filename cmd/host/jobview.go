@@ -54,6 +54,9 @@ func jobTable(out io.Writer, j api.Job) {
 	for _, text := range j.Warnings {
 		t.add("warning", text)
 	}
+	if c := j.CPU; c != nil {
+		t.add("cpu", fmt.Sprintf("%.3f s in %s, %.3f s waited for them; plug-ins burnt %s fuel", c.Seconds, count(c.Turns, "turn"), c.WaitedSeconds, thousands(c.Fuel)))
+	}
 	if j.Report != nil {
 		for _, s := range j.Report.Sources {
 			sourceTable(t, s)

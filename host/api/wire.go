@@ -29,7 +29,7 @@ type Plugins struct {
 	Plugins []Plugin `json:"plugins"`
 }
 
-// Job is a submitted job. Lists leave out the report.
+// Job is a submitted job. Lists leave out the report and the CPU.
 type Job struct {
 	ID       string     `json:"id"`
 	Name     string     `json:"name"` // as the job file has it
@@ -40,8 +40,18 @@ type Job struct {
 	Ended    *time.Time `json:"ended,omitempty"`
 	Silent   bool       `json:"silent,omitempty"` // it runs, and did not answer in time; the report is old
 	Warnings []string   `json:"warnings,omitempty"`
+	CPU      *CPU       `json:"cpu,omitempty"`
 	Outputs  []Output   `json:"outputs"`
 	Report   *Report    `json:"report,omitempty"`
+}
+
+// CPU is what a job has had of the processors until now. Its tasks hold turns while they
+// compute.
+type CPU struct {
+	Turns         int64   `json:"turns"`
+	Seconds       float64 `json:"seconds"`        // for which they held them
+	Fuel          int64   `json:"fuel"`           // that its plug-ins burnt
+	WaitedSeconds float64 `json:"waited_seconds"` // for turns, all tasks together
 }
 
 // Jobs is a list of jobs, the newest first.
@@ -131,6 +141,7 @@ func wireJob(v controller.View, withReport bool) Job {
 	}
 	if withReport {
 		j.Report = wireReport(v.Report)
+		j.CPU = &CPU{v.CPU.Turns, v.CPU.Time.Seconds(), v.CPU.Fuel, v.CPU.Waited.Seconds()}
 	}
 	return j
 }

@@ -29,6 +29,13 @@ type Config struct {
 	ShutdownTimeout time.Duration // how long the process waits for requests and jobs when it ends
 	LogFormat       string        // "text" or "json"
 	Quota           tenant.Quota  // of each tenant
+	Turns           Turns
+}
+
+// Turns is how the CPU is shared between tenants; see host/turns.
+type Turns struct {
+	AtOnce  int               // turns that are held at the same time; 0: one for each processor
+	Weights map[tenant.ID]int // of some tenants; others have 1
 }
 
 // Setting is one value with where it came from.
@@ -81,6 +88,40 @@ var keys = [...]key{
 	{"quota.parallelism", "subtasks of an operator, at most", num(quota.Parallelism), count(func(c *Config) *int { return &c.Quota.Parallelism })},
 	{"quota.job_bytes", "size of a job file", num(quota.JobBytes), count(func(c *Config) *int64 { return &c.Quota.JobBytes })},
 	{"quota.tokens", "tokens of a tenant", num(quota.Tokens), count(func(c *Config) *int { return &c.Quota.Tokens })},
+	{"turns.at_once", "how many tasks of all jobs compute at the same time: a number, or auto for one on each processor", auto, func(c *Config, s string) error {
+		if s == auto {
+			return nil
+		}
+		return count(func(c *Config) *int { return &c.Turns.AtOnce })(c, s)
+	}},
+	{"turns.weights", "tenants that get more of the CPU than others where all want it, such as acme=3,beta=2 (others: 1)", "", weights},
+}
+
+// auto is the value of a setting that the host chooses.
+const auto = "auto"
+
+// maxWeight bounds a tenant's weight: more would leave nothing worth having to others.
+const maxWeight = 100
+
+// weights reads acme=3,beta=2.
+func weights(c *Config, s string) error {
+	c.Turns.Weights = map[tenant.ID]int{}
+	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' }) {
+		name, text, _ := strings.Cut(part, "=")
+		id, err := tenant.ParseID(name)
+		if err != nil {
+			return fmt.Errorf("must be such as acme=3,beta=2: %w", err)
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxWeight {
+			return fmt.Errorf("must give tenant %s a weight from 1 to %d, as in %s=3, is %q", id, maxWeight, id, part)
+		}
+		if c.Turns.Weights[id] != 0 {
+			return fmt.Errorf("names tenant %s twice", id)
+		}
+		c.Turns.Weights[id] = n
+	}
+	return nil
 }
 
 func num[N int | int64](n N) string { return strconv.FormatInt(int64(n), 10) }

@@ -57,7 +57,7 @@ func TestFileThenEnvironmentThenFlags(t *testing.T) {
 }
 
 func TestAllProblemsAtOnce(t *testing.T) {
-	_, _, err := load(t, "listne: 127.0.0.1:1\nquota: {running: -1, tokens: [1]}\nstop_timeout: 10\nlog_format: xml\n", nil)
+	_, _, err := load(t, "listne: 127.0.0.1:1\nquota: {running: -1, tokens: [1]}\nturns: {at_once: 0, weights: acme=x}\nstop_timeout: 10\nlog_format: xml\n", nil)
 	if !errors.Is(err, fault.ErrUser) {
 		t.Fatalf("class of %v", err)
 	}
@@ -66,11 +66,33 @@ func TestAllProblemsAtOnce(t *testing.T) {
 		"--data or TIDEMARK_DATA: data must be set",
 		`quota.running must be a whole number above 0, is "-1"`,
 		"quota.tokens must be one value",
+		`turns.at_once must be a whole number above 0, is "0"`,
+		`turns.weights must give tenant acme a weight from 1 to 100, as in acme=3, is "acme=x"`,
 		`stop_timeout must be a duration above 0 with its unit, such as 10s, is "10"`,
 		`log_format must be text or json, is "xml"`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in:\n%v", want, err)
+		}
+	}
+}
+
+func TestTurns(t *testing.T) {
+	c, _, err := load(t, "data: x\n", nil)
+	if err != nil || c.Turns.AtOnce != 0 || len(c.Turns.Weights) != 0 {
+		t.Errorf("without a word: %+v, %v", c.Turns, err)
+	}
+	c, _, err = load(t, "data: x\nturns:\n  at_once: 3\n  weights: acme=3, beta=2\n", nil)
+	if err != nil || c.Turns.AtOnce != 3 || len(c.Turns.Weights) != 2 || c.Turns.Weights["acme"] != 3 || c.Turns.Weights["beta"] != 2 {
+		t.Errorf("from a file: %+v, %v", c.Turns, err)
+	}
+	c, _, err = load(t, "data: x\nturns: {at_once: 3}\n", map[string]string{"TIDEMARK_TURNS_WEIGHTS": "acme=100"}, "--turns-at-once", "auto")
+	if err != nil || c.Turns.AtOnce != 0 || c.Turns.Weights["acme"] != 100 {
+		t.Errorf("from everywhere: %+v, %v", c.Turns, err)
+	}
+	for _, bad := range []string{"acme", "acme=0", "acme=101", "Acme=1", "acme=1,acme=2"} {
+		if _, _, err := load(t, "data: x\n", nil, "--turns-weights", bad); !errors.Is(err, fault.ErrUser) || !strings.Contains(err.Error(), "--turns-weights: turns.weights") {
+			t.Errorf("%s: got %v", bad, err)
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"tidemark/host/catalog"
 	"tidemark/host/registry"
 	"tidemark/host/tenant"
+	"tidemark/host/turns"
 	"tidemark/internal/env"
 	"tidemark/internal/fault"
 )
@@ -30,6 +31,7 @@ type Options struct {
 	Catalog  *catalog.Catalog
 	Registry *registry.Registry
 	Modules  Modules
+	Turns    *turns.Turns // of the CPU, between all jobs
 	Machine  env.Env
 	Quota    tenant.Quota
 	Log      *slog.Logger
@@ -59,6 +61,7 @@ type live struct {
 	life   *Life
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when the goroutine has ended
+	turns  *turns.Job
 
 	// Guarded by Controller.mu.
 	record   catalog.Job
@@ -279,7 +282,7 @@ func (c *Controller) launch(k jobKey, loaded *Loaded, j catalog.Job) bool {
 	}
 	// The job outlives the request that brought it.
 	run, cancel := context.WithCancelCause(context.Background())
-	l := &live{cancel: cancel, done: make(chan struct{}), record: j, changed: make(chan struct{})}
+	l := &live{cancel: cancel, done: make(chan struct{}), turns: c.o.Turns.Job(string(k.tenant)), record: j, changed: make(chan struct{})}
 	l.life = NewLife(func(ch Change) { c.moved(l, ch) })
 	c.live[k] = l
 	c.work.Add(1)
@@ -287,9 +290,11 @@ func (c *Controller) launch(k jobKey, loaded *Loaded, j catalog.Job) bool {
 		defer c.work.Done()
 		defer close(l.done)
 		defer cancel(nil)
+		defer l.turns.Close()
 		// The error is in the record by now, which is how the owner learns of it.
 		_, _ = loaded.Run(run, l.life, RunOptions{
 			FirstStart: j.Created,
+			Turns:      l.turns,
 			Observe:    func(e engine.Event) { c.observe(l, e) },
 			Up: func(ej *engine.Job) {
 				c.mu.Lock()
@@ -359,7 +364,7 @@ func (c *Controller) forOwner(j catalog.Job, text string) string {
 
 // account is what is stored of a job's report.
 func (l *live) account() []byte {
-	raw, err := json.Marshal(account{l.report, l.warnings})
+	raw, err := json.Marshal(account{l.report, l.warnings, l.turns.Account()})
 	if err != nil {
 		panic("BUG: report: " + err.Error())
 	}
@@ -369,6 +374,7 @@ func (l *live) account() []byte {
 type account struct {
 	Report   engine.Report `json:"report"`
 	Warnings []string      `json:"warnings,omitempty"`
+	CPU      turns.Account `json:"cpu"`
 }
 
 func (c *Controller) observe(l *live, e engine.Event) {
@@ -388,6 +394,7 @@ type View struct {
 	catalog.Job
 	Report   engine.Report
 	Warnings []string
+	CPU      turns.Account // what it has had until now
 	Outputs  []Output
 	// Silent: the job is running and did not tell how far it is in time, so Report is
 	// the last that is known. A plug-in that takes seconds for a batch does this.
@@ -433,7 +440,7 @@ func stored(r catalog.Job) (View, error) {
 			return View{}, fault.Corruptf("job %s of %s: %w", r.ID, r.Tenant, err)
 		}
 	}
-	v.Report, v.Warnings = a.Report, a.Warnings
+	v.Report, v.Warnings, v.CPU = a.Report, a.Warnings, a.CPU
 	return v, nil
 }
 

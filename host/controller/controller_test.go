@@ -20,6 +20,7 @@ import (
 	"tidemark/host/catalog"
 	"tidemark/host/registry"
 	"tidemark/host/tenant"
+	"tidemark/host/turns"
 	"tidemark/internal/env"
 	"tidemark/internal/fault"
 )
@@ -32,6 +33,7 @@ type site struct {
 	modules      Modules
 	files        env.FS
 	quota        tenant.Quota
+	atOnce       int // turns; 0: one for each processor
 }
 
 func newSite(t *testing.T) *site {
@@ -58,8 +60,12 @@ func (s *site) start(t *testing.T) *Controller {
 	t.Helper()
 	machine := env.Real()
 	machine.FS = s.files
+	shares, err := turns.New(turns.Options{AtOnce: s.atOnce, Now: machine.Clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
 	c, err := New(Options{
-		Data: s.data, Inputs: s.inputs, Catalog: s.cat, Registry: s.reg, Modules: s.modules,
+		Data: s.data, Inputs: s.inputs, Catalog: s.cat, Registry: s.reg, Modules: s.modules, Turns: shares,
 		Machine: machine, Quota: s.quota, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -156,6 +162,10 @@ func TestAJobFromSubmitToDelete(t *testing.T) {
 	}
 	if src := v.Report.Sources[0]; src.Read != 4 || src.Bad != 1 || src.Passed != 3 {
 		t.Errorf("source %+v", src)
+	}
+	// One turn at least for each batch: one is read and one is computed.
+	if v.CPU.Turns < 2 || v.CPU.Time <= 0 || v.CPU.Fuel != 0 {
+		t.Errorf("its part of the CPU: %+v", v.CPU)
 	}
 	if v.Started.IsZero() || v.Ended.Before(v.Started) {
 		t.Errorf("started %v, ended %v", v.Started, v.Ended)

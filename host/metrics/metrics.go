@@ -16,6 +16,7 @@ import (
 
 	"tidemark/engine/stream"
 	"tidemark/host/controller"
+	"tidemark/host/turns"
 )
 
 const (
@@ -42,8 +43,16 @@ func name(name, help string, labels ...string) series {
 	return series{prometheus.NewDesc(prefix+name, help, append([]string{tenantLabel, jobLabel}, labels...), nil)}
 }
 
+func ofTenant(name, help string) series {
+	return series{prometheus.NewDesc(prefix+name, help, []string{tenantLabel}, nil)}
+}
+
 func (s series) counter(out chan<- prometheus.Metric, n int64, labels ...string) {
 	out <- prometheus.MustNewConstMetric(s.desc, prometheus.CounterValue, float64(n), labels...)
+}
+
+func (s series) seconds(out chan<- prometheus.Metric, d time.Duration, labels ...string) {
+	out <- prometheus.MustNewConstMetric(s.desc, prometheus.CounterValue, d.Seconds(), labels...)
 }
 
 func (s series) gauge(out chan<- prometheus.Metric, v float64, labels ...string) {
@@ -78,8 +87,15 @@ var (
 
 	sinkRows = name("sink_rows_total", "Rows written by the sink.", operatorLabel)
 
+	// Of each tenant since the process started, also by jobs that are deleted.
+	cpuTurns   = ofTenant("tenant_turns_total", "Turns on the CPU that the tenant's tasks were given.")
+	cpuSeconds = ofTenant("tenant_turn_seconds_total", "Time for which they held them.")
+	cpuFuel    = ofTenant("tenant_fuel_total", "Fuel that its plug-ins burnt: instructions, as abi/SPEC.md counts them.")
+	cpuWaited  = ofTenant("tenant_turn_wait_seconds_total", "Time that its tasks, all together, waited for a turn.")
+
 	all = []series{jobState, jobSilent, sourceRead, sourceRefused, sourcePassed, splitRead, splitWatermark, splitHigh, splitIdle, splitFinished,
-		stepRecords, stepBehind, stepLateAccepted, stepPartials, stepOpen, stepPanes, stepRows, stepUpdates, stepWatermark, sinkRows}
+		stepRecords, stepBehind, stepLateAccepted, stepPartials, stepOpen, stepPanes, stepRows, stepUpdates, stepWatermark, sinkRows,
+		cpuTurns, cpuSeconds, cpuFuel, cpuWaited}
 )
 
 // Metrics is the host's registry of metrics. Safe for concurrent use.
@@ -89,8 +105,9 @@ type Metrics struct {
 	seconds  *prometheus.HistogramVec
 }
 
-// New makes the metrics. jobs returns all jobs that this process runs or has run.
-func New(version, goVersion string, abiVersion int, jobs func(context.Context) []controller.View) *Metrics {
+// New makes the metrics. jobs returns all jobs that this process runs or has run, tenants
+// what each tenant has had of the CPU.
+func New(version, goVersion string, abiVersion int, jobs func(context.Context) []controller.View, tenants func() map[string]turns.Account) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -103,7 +120,7 @@ func New(version, goVersion string, abiVersion int, jobs func(context.Context) [
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "build_info", Help: "What runs here; always 1."}, []string{"version", "go", "abi"})
 	build.WithLabelValues(version, goVersion, strconv.Itoa(abiVersion)).Set(1)
-	m.registry.MustRegister(build, m.requests, m.seconds, jobCollector{jobs},
+	m.registry.MustRegister(build, m.requests, m.seconds, jobCollector{jobs, tenants},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -121,7 +138,8 @@ func (m *Metrics) Request(route string, status int, took time.Duration) {
 
 // jobCollector asks all jobs at each scrape.
 type jobCollector struct {
-	jobs func(context.Context) []controller.View
+	jobs    func(context.Context) []controller.View
+	tenants func() map[string]turns.Account
 }
 
 var _ prometheus.Collector = jobCollector{}
@@ -139,6 +157,12 @@ func (c jobCollector) Collect(out chan<- prometheus.Metric) {
 	defer cancel()
 	for _, v := range c.jobs(ctx) {
 		collect(out, v)
+	}
+	for tenant, a := range c.tenants() {
+		cpuTurns.counter(out, a.Turns, tenant)
+		cpuSeconds.seconds(out, a.Time, tenant)
+		cpuFuel.counter(out, a.Fuel, tenant)
+		cpuWaited.seconds(out, a.Waited, tenant)
 	}
 }
 

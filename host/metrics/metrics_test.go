@@ -12,7 +12,10 @@ import (
 	"tidemark/engine/stream"
 	"tidemark/host/catalog"
 	"tidemark/host/controller"
+	"tidemark/host/turns"
 )
+
+func none() map[string]turns.Account { return nil }
 
 func scrape(t *testing.T, m *Metrics) string {
 	t.Helper()
@@ -38,7 +41,9 @@ func TestScrape(t *testing.T) {
 			Sinks: []engine.SinkReport{{ID: "out", Rows: 4}},
 		},
 	}
-	m := New("1.0", "go1.26", 1, func(context.Context) []controller.View { return []controller.View{view} })
+	m := New("1.0", "go1.26", 1, func(context.Context) []controller.View { return []controller.View{view} }, func() map[string]turns.Account {
+		return map[string]turns.Account{"a": {Turns: 3, Time: 1500 * time.Millisecond, Fuel: 7, Waited: 250 * time.Millisecond}}
+	})
 	m.Request("/v1/jobs", 202, 3*time.Millisecond)
 	text := scrape(t, m)
 	for _, want := range []string{
@@ -57,6 +62,10 @@ func TestScrape(t *testing.T) {
 		`tidemark_step_open_records{job="j",operator="st",tenant="a"} 2`,
 		`tidemark_step_records_total{job="j",operator="st",reason="failed",tenant="a"} 0`,
 		`tidemark_sink_rows_total{job="j",operator="out",tenant="a"} 4`,
+		`tidemark_tenant_turns_total{tenant="a"} 3`,
+		`tidemark_tenant_turn_seconds_total{tenant="a"} 1.5`,
+		`tidemark_tenant_fuel_total{tenant="a"} 7`,
+		`tidemark_tenant_turn_wait_seconds_total{tenant="a"} 0.25`,
 		`tidemark_http_requests_total{route="/v1/jobs",status="202"} 1`,
 	} {
 		if !strings.Contains(text, want+"\n") {
@@ -96,7 +105,7 @@ func TestSplitsOfOneSourceAreBounded(t *testing.T) {
 	for i := range 2 * maxSplits {
 		view.Report.Sources[0].Splits = append(view.Report.Sources[0].Splits, engine.SplitReport{ID: strings.Repeat("x", i+1)})
 	}
-	text := scrape(t, New("", "", 1, func(context.Context) []controller.View { return []controller.View{view} }))
+	text := scrape(t, New("", "", 1, func(context.Context) []controller.View { return []controller.View{view} }, none))
 	if n := strings.Count(text, "\ntidemark_split_read_records_total{"); n != maxSplits {
 		t.Errorf("%d series, want %d", n, maxSplits)
 	}
