@@ -161,6 +161,7 @@ func TestArenaIsNotBelieved(t *testing.T) {
 	for _, c := range []struct{ name, arena, want string }{
 		{"not aligned", "i64.const 0x0001_0004_0001_0000", "protocol error: the arena is at 65540, not a multiple of 8"},
 		{"too small", "i64.const 0x0001_0000_0000_ffff", "protocol error: the arena has 65535 bytes, it must have at least 65536"},
+		{"too small for the head of a frame", "i64.const 0x0001_0000_0000_0008", "protocol error: the arena has 8 bytes, it must have at least 65536"},
 		{"outside the memory", "i64.const 0x0002_0008_0001_0000", "protocol error: the arena, 65536 bytes at 131080, ends outside the memory of 196608 bytes"},
 		{"beyond 4 GiB", "i64.const 0xffff_fff8_ffff_ffff", "protocol error: the arena, 4294967295 bytes at 4294967288, ends outside the memory of 196608 bytes"},
 		{"a trap in its place", "unreachable", "unreachable in tm_arena"},

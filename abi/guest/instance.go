@@ -106,15 +106,16 @@ func (i *Instance) start() error {
 	if err := i.run(i.mod.ExportedFunction(abi.ExportArena), 0, 0); err != nil {
 		return err
 	}
-	i.addr, i.size = uint32(i.stack[0]>>32), uint32(i.stack[0])
+	addr, size := uint32(i.stack[0]>>32), uint32(i.stack[0])
 	switch {
-	case i.addr%8 != 0:
-		return i.Lie("the arena is at %d, not a multiple of 8", i.addr)
-	case i.size < abi.MinArena:
-		return i.Lie("the arena has %d bytes, it must have at least %d", i.size, abi.MinArena)
-	case uint64(i.addr)+uint64(i.size) > uint64(i.mem.Size()):
-		return i.Lie("the arena, %d bytes at %d, ends outside the memory of %d bytes", i.size, i.addr, i.mem.Size())
+	case addr%8 != 0:
+		return i.Lie("the arena is at %d, not a multiple of 8", addr)
+	case size < abi.MinArena:
+		return i.Lie("the arena has %d bytes, it must have at least %d", size, abi.MinArena)
+	case uint64(addr)+uint64(size) > uint64(i.mem.Size()):
+		return i.Lie("the arena, %d bytes at %d, ends outside the memory of %d bytes", size, addr, i.mem.Size())
 	}
+	i.addr, i.size = addr, size
 	return nil
 }
 
@@ -214,7 +215,7 @@ func (i *Instance) trap(err error) error {
 func (i *Instance) Lie(format string, args ...any) error {
 	i.broken = true
 	t := &Trap{Op: abi.NoOp, Message: "protocol error: " + fmt.Sprintf(format, args...)}
-	if i.size > 0 && uint64(i.addr)+uint64(i.size) <= uint64(i.mem.Size()) {
+	if i.size > 0 { // it has an arena, whose size was checked
 		t.Op = i.Op()
 	}
 	return t
