@@ -94,8 +94,9 @@ var (
 	cpuWaited  = ofTenant("tenant_turn_wait_seconds_total", "Time that its tasks, all together, waited for a turn.")
 
 	all = []series{jobState, jobSilent, sourceRead, sourceRefused, sourcePassed, splitRead, splitWatermark, splitHigh, splitIdle, splitFinished,
-		stepRecords, stepBehind, stepLateAccepted, stepPartials, stepOpen, stepPanes, stepRows, stepUpdates, stepWatermark, sinkRows,
-		cpuTurns, cpuSeconds, cpuFuel, cpuWaited}
+		stepRecords, stepBehind, stepLateAccepted, stepPartials, stepOpen, stepPanes, stepRows, stepUpdates, stepWatermark, sinkRows}
+
+	ofTenants = []series{cpuTurns, cpuSeconds, cpuFuel, cpuWaited}
 )
 
 // Metrics is the host's registry of metrics. Safe for concurrent use.
@@ -120,7 +121,7 @@ func New(version, goVersion string, abiVersion int, jobs func(context.Context) [
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "build_info", Help: "What runs here; always 1."}, []string{"version", "go", "abi"})
 	build.WithLabelValues(version, goVersion, strconv.Itoa(abiVersion)).Set(1)
-	m.registry.MustRegister(build, m.requests, m.seconds, jobCollector{jobs, tenants},
+	m.registry.MustRegister(build, m.requests, m.seconds, jobCollector{jobs}, tenantCollector{tenants}, stopCollector{},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -138,8 +139,7 @@ func (m *Metrics) Request(route string, status int, took time.Duration) {
 
 // jobCollector asks all jobs at each scrape.
 type jobCollector struct {
-	jobs    func(context.Context) []controller.View
-	tenants func() map[string]turns.Account
+	jobs func(context.Context) []controller.View
 }
 
 var _ prometheus.Collector = jobCollector{}
@@ -158,6 +158,25 @@ func (c jobCollector) Collect(out chan<- prometheus.Metric) {
 	for _, v := range c.jobs(ctx) {
 		collect(out, v)
 	}
+}
+
+// tenantCollector does not ask jobs, so that its numbers are those of the moment in which
+// somebody scrapes.
+type tenantCollector struct {
+	tenants func() map[string]turns.Account
+}
+
+var _ prometheus.Collector = tenantCollector{}
+
+// Describe sends all descriptions.
+func (tenantCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, s := range ofTenants {
+		out <- s.desc
+	}
+}
+
+// Collect sends the numbers of all tenants.
+func (c tenantCollector) Collect(out chan<- prometheus.Metric) {
 	for tenant, a := range c.tenants() {
 		cpuTurns.counter(out, a.Turns, tenant)
 		cpuSeconds.seconds(out, a.Time, tenant)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,8 @@ import (
 	"tidemark/host/controller"
 	"tidemark/host/turns"
 )
+
+func nobody(context.Context) []controller.View { return nil }
 
 func none() map[string]turns.Account { return nil }
 
@@ -83,7 +86,7 @@ func TestScrape(t *testing.T) {
 func TestNamesAreInBaseUnitsAndLabelsHoldNoKeys(t *testing.T) {
 	desc := regexp.MustCompile(`fqName: "([^"]*)".*variableLabels: \{([^}]*)\}`)
 	known := map[string]bool{"tenant": true, "job": true, "operator": true, "split": true, "reason": true, "state": true}
-	for _, s := range all {
+	for _, s := range slices.Concat(all, ofTenants) {
 		found := desc.FindStringSubmatch(s.desc.String())
 		if found == nil {
 			t.Fatalf("cannot read %s", s.desc)
