@@ -11,7 +11,7 @@ GUESTS   := bin/plugins/stats.wasm bin/plugins/distinct.wasm bin/plugins/top_k.w
 RACE_QUICK := ./engine/exchange/... ./engine/source/... ./internal/...
 RACE       := ./engine/... ./abi/... ./host/... ./internal/...
 
-.PHONY: help go-version build guests demo serve-demo test test-all check race toolchains bench fuzz clean
+.PHONY: help go-version build guests demo serve-demo test test-all check race toolchains hostile bench fuzz clean
 
 help: ## list the targets
 	@echo "Tidemark: windows over event time, with your functions as WebAssembly plug-ins."
@@ -42,12 +42,13 @@ test: go-version ## what you run before a commit (Go only, under 3 minutes)
 	@go test ./...
 	@sh scripts/race.sh $(RACE_QUICK)
 
-test-all: check race toolchains fuzz ## everything: checks, race detector, other languages, fuzzing; CI runs it after test
+test-all: check race toolchains hostile fuzz ## everything: checks, race detector, other languages, fuzzing; CI runs it after test
 
 check: go-version ## format, vet, staticcheck, import table, go.mod
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted by gofmt:"; echo "$$bad"; exit 1; fi
 	@go vet ./...
 	@go vet -tags toolchains ./abi/toolchain
+	@go vet -tags hostile ./cmd/host
 	@GOOS=wasip1 GOARCH=wasm go vet -unsafeptr=false ./sdk/... ./plugins/...
 	@go tool staticcheck ./...
 	@go test ./internal/lint
@@ -58,6 +59,9 @@ race: go-version ## all tests of engine, ABI and host under the race detector, w
 
 toolchains: go-version ## tests of the SDKs in C, Rust and AssemblyScript; installs their compilers where they are missing
 	@sh scripts/toolchains.sh
+
+hostile: go-version ## modules that mean harm against a host, with a neighbour beside each: two minutes
+	@go test -tags hostile -timeout 20m -run TestHostileModules ./cmd/host
 
 bench: build guests ## workload W1 and plug-ins alone against plain loops: CPU time, ratios, peak memory; 2 minutes
 	@go run ./bench

@@ -40,8 +40,14 @@ func TestMain(m *testing.M) {
 // command prepares a run of the binary in dir, with a home of its own.
 func command(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
+	return commandFor(t, time.Minute, dir, args...)
+}
+
+// commandFor is command with a limit of its own.
+func commandFor(t *testing.T, limit time.Duration, dir string, args ...string) *exec.Cmd {
+	t.Helper()
 	// What hangs is ended before the test is, so that no process is left behind.
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Dir = dir

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"tidemark/internal/wasmtest"
 )
@@ -58,7 +59,13 @@ type server struct {
 // serve starts a host on dir/data that reads inputs from dir.
 func serve(t *testing.T, dir string, env ...string) *server {
 	t.Helper()
-	s := &server{Cmd: command(t, dir, "serve", "--data", "data", "--inputs", ".", "--listen", "127.0.0.1:0"), log: make(chan string, 1)}
+	return serveFor(t, time.Minute, dir, env...)
+}
+
+// serveFor is serve for a test that takes longer.
+func serveFor(t *testing.T, limit time.Duration, dir string, env ...string) *server {
+	t.Helper()
+	s := &server{Cmd: commandFor(t, limit, dir, "serve", "--data", "data", "--inputs", ".", "--listen", "127.0.0.1:0"), log: make(chan string, 1)}
 	s.Env = append(s.Env, env...)
 	pipe, err := s.StderrPipe()
 	if err != nil {
@@ -252,6 +259,9 @@ func TestServe(t *testing.T) {
 		}
 		out, errs, code = h.as(t, dir, a, "job", "get", "one")
 		must(t, "get", code, 0, out+errs, "read 6 = bad 1 + quarantined 0 + passed on 5")
+		if fuel := regexp.MustCompile(`cpu +\d+\.\d{3} s in [\d,]+ turns, \d+\.\d{3} s waited for them; plug-ins burnt [1-9][\d,]* fuel`); !fuel.MatchString(out) {
+			t.Errorf("what it has had of the CPU is not in\n%s", out)
+		}
 		out, errs, code = h.as(t, dir, a, "job", "list")
 		must(t, "list", code, 0, out+errs, "one  sums  finished")
 	})

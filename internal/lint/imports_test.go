@@ -76,6 +76,7 @@ var table = []struct{ pkg, may string }{
 	{"abi/binary", "abi"},
 	{"abi/meter", "abi/binary"},
 	{"internal/wasmtest", "abi abi/binary"}, // small plug-ins for tests
+	{"internal/hostile", "abi/binary internal/wasmtest"},
 	{"abi/guest", "abi abi/binary abi/meter internal/env"},
 	{"abi/conformance", "abi abi/guest"},
 	{"abi/toolchain", "abi abi/binary abi/guest internal/env sdk"},

@@ -4,7 +4,7 @@
 //
 // A guest is a text of lines. A line that begins with a word is one of
 //
-//	memory MIN [MAX]             in pages; exported
+//	memory MIN [MAX] [shared]    in pages; exported
 //	table N                      of N functions, empty
 //	global NAME TYPE VALUE       mutable
 //	import MODULE.NAME TYPES     a function; TYPES as for func
@@ -96,7 +96,14 @@ func (a *assembler) directive(word, rest string, line int) error {
 	fields := strings.Fields(rest)
 	switch word {
 	case "memory", "table":
+		shared := len(fields) == 3 && fields[2] == "shared"
+		if shared {
+			fields = fields[:2]
+		}
 		limits := []byte{byte(len(fields) - 1)}
+		if shared {
+			limits[0] = 3
+		}
 		for _, f := range fields {
 			n, err := strconv.ParseUint(f, 0, 32)
 			if err != nil {

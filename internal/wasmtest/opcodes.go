@@ -32,6 +32,8 @@ func opcodes() map[string]opcode {
 		"memory.grow": {[]byte{0x40, 0}, ""},
 		"memory.copy": {[]byte{0xfc, 10, 0, 0}, ""},
 		"memory.fill": {[]byte{0xfc, 11, 0}, ""},
+		"ref.null":    {[]byte{0xd0, 0x70}, ""}, // of a function
+		"table.grow":  {[]byte{0xfc, 15, 0}, ""},
 	}
 	for name, b := range map[string]byte{
 		"i32.load": 0x28, "i64.load": 0x29, "f64.load": 0x2b, "i32.load8_u": 0x2d,

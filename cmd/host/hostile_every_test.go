@@ -1,0 +1,5 @@
+//go:build hostile
+
+package main_test
+
+const everyCase = true
