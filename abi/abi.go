@@ -25,6 +25,16 @@ const (
 	MaxMemoryPages   = 1_024 // of 64 KiB: 64 MiB
 	MaxManifestBytes = 64 << 10
 
+	// What a host keeps of a module that is open, whatever its code is. The largest real
+	// guests stay at a thirtieth of these; at a quarter of the segments where Go's linker
+	// has made them.
+	MaxTypes      = 1_000
+	MaxTypeValues = 10_000 // parameters and results of all types together
+	MaxImports    = 1_000
+	MaxGlobals    = 10_000
+	MaxExports    = 10_000
+	MaxSegments   = 100_000 // of data and of elements
+
 	PageBytes = 64 << 10
 )
 

@@ -36,6 +36,9 @@ func TestReadSeesWhatIsThere(t *testing.T) {
 	if len(m.Imports) != 2 || m.Imports[0].Name != "fd_write" || m.Imports[1].Type.String() != "(i32) -> ()" {
 		t.Errorf("imports %+v", m.Imports)
 	}
+	if m.Types != 11 || m.TypeValues != 26 || m.Segments != 3 { // a type for each function of the text
+		t.Errorf("%d types with %d values, %d segments", m.Types, m.TypeValues, m.Segments)
+	}
 	if m.Functions != 9 || m.Globals != 1 || len(m.Memories) != 1 || m.Memories[0] != (binary.Limits{Min: 3}) {
 		t.Errorf("%d functions, %d globals, memories %+v", m.Functions, m.Globals, m.Memories)
 	}
@@ -166,6 +169,20 @@ func TestCheckLimits(t *testing.T) {
 	}{
 		{"bytes", func(m *binary.Module) { m.Size = abi.MaxModuleBytes + 1 }, "has 8388609 bytes, at most 8388608 are allowed"},
 		{"functions", func(m *binary.Module) { m.Functions = abi.MaxFunctions + 1 }, "has 50001 functions, at most 50000 are allowed"},
+		{"types", func(m *binary.Module) { m.Types = abi.MaxTypes + 1 }, "has 1001 types of functions, at most 1000 are allowed"},
+		{"parameters", func(m *binary.Module) { m.TypeValues = abi.MaxTypeValues + 1 }, "has 10001 parameters and results in its types, at most 10000 are allowed"},
+		{"globals", func(m *binary.Module) { m.Globals = abi.MaxGlobals + 1 }, "has 10001 globals, at most 10000 are allowed"},
+		{"segments", func(m *binary.Module) { m.Segments = abi.MaxSegments + 1 }, "has 100001 segments of data and elements, at most 100000 are allowed"},
+		{"imports", func(m *binary.Module) {
+			for range abi.MaxImports {
+				m.Imports = append(m.Imports, m.Imports[0])
+			}
+		}, "has 1002 imports, at most 1000 are allowed"},
+		{"exports", func(m *binary.Module) {
+			for len(m.Exports) <= abi.MaxExports {
+				m.Exports = append(m.Exports, m.Exports[0])
+			}
+		}, "has 10001 exports, at most 10000 are allowed"},
 		{"shared memory", func(m *binary.Module) { m.Memories[0].Shared = true }, "has a shared memory: build it without threads"},
 		{"64-bit memory", func(m *binary.Module) { m.Memories[0].Is64 = true }, "has a 64-bit memory: build it for wasm32"},
 		{"two markers", func(m *binary.Module) { m.ExtraMarkers = 1 }, "2 sections named tidemark, there must be one: build it with tidemark plugin build"},

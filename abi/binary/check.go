@@ -38,8 +38,21 @@ func Check(m *Module) error {
 	if m.Size > abi.MaxModuleBytes {
 		fail("has %d bytes, at most %d are allowed", m.Size, abi.MaxModuleBytes)
 	}
-	if m.Functions > abi.MaxFunctions {
-		fail("has %d functions, at most %d are allowed", m.Functions, abi.MaxFunctions)
+	for _, c := range []struct {
+		has, most int
+		what      string
+	}{
+		{m.Functions, abi.MaxFunctions, "functions"},
+		{m.Types, abi.MaxTypes, "types of functions"},
+		{m.TypeValues, abi.MaxTypeValues, "parameters and results in its types"},
+		{len(m.Imports), abi.MaxImports, "imports"},
+		{m.Globals, abi.MaxGlobals, "globals"},
+		{len(m.Exports), abi.MaxExports, "exports"},
+		{m.Segments, abi.MaxSegments, "segments of data and elements"},
+	} {
+		if c.has > c.most {
+			fail("has %d %s, at most %d are allowed", c.has, c.what, c.most)
+		}
 	}
 	if m.Start {
 		fail("has a start section: what must run first belongs into %s", abi.ExportInitialize)

@@ -21,6 +21,9 @@ type Module struct {
 	Memories []Limits // imported ones included, as in Tables
 	Tables   []Limits
 
+	Types         int   // of functions
+	TypeValues    int   // parameters and results of all types
+	Segments      int   // of data and of elements
 	Functions     int   // own ones, imports not counted
 	Globals       int   // own ones
 	CodeBytes     int64 // of all functions

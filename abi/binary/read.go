@@ -20,9 +20,9 @@ const (
 	maxFileBytes     = 256 << 20
 	maxNameBytes     = 64 << 10
 	maxSections      = 10_000
-	maxTypes         = 1_000_000
-	maxTypeValues    = 1_000 // parameters or results of a function
-	maxEntries       = 1_000_000
+	maxTypeValues    = 1_000                        // parameters or results of a function
+	maxEntries       = 1_000_000                    // of which a number is kept, or nothing
+	maxKept          = 100_000                      // types, imports, exports and the like: some hundred bytes each
 	maxMarkerBytes   = abi.MaxManifestBytes + 4 + 1 // one more shows that it is too long
 	maxNotUnderstood = 16
 )
@@ -246,28 +246,33 @@ func (d *reader) section(s *Section) error {
 	case 0:
 		return d.custom(s)
 	case 1:
-		return d.list(maxTypes, d.funcType)
+		return d.list(maxKept, d.funcType)
 	case 2:
-		return d.list(maxEntries, d.importEntry)
+		return d.list(maxKept, d.importEntry)
 	case 3:
 		return d.list(maxEntries, d.function)
 	case 4:
-		return d.list(maxEntries, d.table)
+		return d.list(maxKept, d.table)
 	case 5:
-		return d.list(maxEntries, d.memory)
+		return d.list(maxKept, d.memory)
 	case 6:
 		n, err := d.u32() // initial values are code: the compiler checks them
 		d.m.Globals += int(min(n, maxEntries))
 		return err
 	case 7:
-		return d.list(maxEntries, d.exportEntry)
+		return d.list(maxKept, d.exportEntry)
 	case 8:
 		d.m.Start = true
 	case 10:
 		return d.list(maxEntries, d.code)
-	case 11:
-		d.m.DataBytes += s.Size
-	case 9, 12:
+	case 9, 11:
+		if s.ID == 11 {
+			d.m.DataBytes += s.Size
+		}
+		n, err := d.u32()
+		d.m.Segments += int(min(n, maxEntries))
+		return err
+	case 12:
 	default:
 		d.unknown("section of a newer proposal")
 	}
@@ -338,6 +343,8 @@ func (d *reader) funcType() error {
 		return err
 	}
 	d.types = append(d.types, t)
+	d.m.Types++
+	d.m.TypeValues += len(t.Params) + len(t.Results)
 	return nil
 }
 

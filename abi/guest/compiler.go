@@ -21,6 +21,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"tidemark/abi"
+	"tidemark/abi/binary"
 	"tidemark/abi/meter"
 	"tidemark/internal/fault"
 )
@@ -94,17 +95,35 @@ func (c *InProcess) Compile(ctx context.Context, file []byte) (*Module, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile plug-in %s: %w", manifest.Name, err)
 	}
+	m, err := c.open(ctx, info, manifest, metered)
+	if err != nil {
+		return nil, fmt.Errorf("compile plug-in %s: %w", manifest.Name, compileError(ctx, err))
+	}
+	return m, nil
+}
+
+// open has the runtime read a rewritten module, and compile it unless there is machine
+// code of it. Errors have no class.
+func (c *InProcess) open(ctx context.Context, info *binary.Module, manifest *abi.Manifest, metered []byte) (*Module, error) {
 	compiled, err := c.runtime.CompileModule(ctx, metered)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("compile plug-in %s: %w", manifest.Name, ctx.Err())
-		}
-		if _, ok := errors.AsType[*fs.PathError](err); ok { // the cache, not the module
-			return nil, fault.Externalf("compile plug-in %s: %w", manifest.Name, err)
-		}
-		return nil, fault.Userf("compile plug-in %s: %w", manifest.Name, err)
+		return nil, err
 	}
 	return &Module{manifest: manifest, digest: info.Digest, compiled: compiled, runtime: c.runtime}, nil
+}
+
+// compileError gives an error of the runtime its class.
+func compileError(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if _, ok := errors.AsType[*fs.PathError](err); ok { // the cache, not the module
+		return fault.As(fault.ErrExternal, err)
+	}
+	return fault.As(fault.ErrUser, err)
 }
 
 // Close implements Compiler.

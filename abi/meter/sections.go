@@ -477,7 +477,7 @@ func (m *module) codes() ([]byte, error) {
 }
 
 // names is the custom section with the names of functions; nothing if there are none,
-// or they cannot be read.
+// they cannot be read, or there are more of them than functions.
 func (m *module) names() []byte {
 	c := m.sections[secNames]
 	for c.left() {
@@ -487,6 +487,9 @@ func (m *module) names() []byte {
 			continue
 		}
 		n := list.count()
+		if n > m.imported+len(m.functions) {
+			return nil
+		}
 		body := binary.AppendUvarint(nil, uint64(n))
 		for range n {
 			body = binary.AppendUvarint(body, m.function(&list))

@@ -16,13 +16,14 @@ import (
 
 	"tidemark/abi"
 	"tidemark/host/controller"
+	"tidemark/internal/env"
 	"tidemark/internal/fault"
 )
 
 // A host compiles plug-ins of its tenants in a process of their own: there are small
-// files that take minutes and gigabytes to compile, and code that is being compiled
-// cannot be stopped but between two functions. The process ends with what it had, and
-// with it nobody but the owner of the file.
+// files that take minutes and gigabytes to rewrite and to compile, and code that is being
+// compiled cannot be stopped. The process ends with what it had, and with it nobody but the
+// owner of the file.
 
 // What compiling may take. A Go plug-in of 2 MB, the largest kind there is, takes about a
 // second and 200 MiB.
@@ -41,7 +42,7 @@ const compileCommand = "compile-plugin"
 func newCompileCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    compileCommand + " DIRECTORY",
-		Short:  "compile a module from standard input into a directory of machine code, within limits",
+		Short:  "compile a module from standard input into an empty directory, within limits",
 		Hidden: true,
 		Args:   exactly(1, "a directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,7 +53,7 @@ func newCompileCommand() *cobra.Command {
 			if err := limitProcess(compileCPU(len(file)), compileMemory); err != nil {
 				return fault.Externalf("limit the compiler's process: %w", err)
 			}
-			err = controller.CompileInto(cmd.Context(), file, args[0])
+			err = controller.CompileInto(cmd.Context(), env.Real(), file, args[0])
 			if errors.Is(err, fault.ErrUser) {
 				// What is wrong with the module is the command's result. It has no exit code,
 				// since the Go runtime takes one of ours when it gives up.
@@ -64,14 +65,14 @@ func newCompileCommand() *cobra.Command {
 }
 
 // compileElsewhere has a module compiled by a process of its own.
-func compileElsewhere(ctx context.Context, file []byte, cacheDir string) error {
+func compileElsewhere(ctx context.Context, file []byte, dir string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fault.Externalf("start of the compiler's process: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, compileWait)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, self, compileCommand, cacheDir)
+	cmd := exec.CommandContext(ctx, self, compileCommand, dir)
 	var refused, said bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(file), &refused, &said
 	cmd.Env = []string{"HOME=" + os.Getenv("HOME"), "GOMAXPROCS=1", fmt.Sprintf("GOMEMLIMIT=%d", compileMemory*3/4)}
@@ -81,11 +82,7 @@ func compileElsewhere(ctx context.Context, file []byte, cacheDir string) error {
 	case err == nil && refused.Len() == 0:
 		return nil
 	case err == nil:
-		text := refused.String()
-		if what, why, ok := strings.Cut(text, ": "); ok && strings.HasPrefix(what, "compile plug-in ") {
-			text = why // the caller says the name, too
-		}
-		return fault.Userf("%s", text)
+		return fault.Userf("%s", refused.String())
 	case ctx.Err() == context.DeadlineExceeded:
 		return fault.Externalf("the compiler's process had not ended after %s", compileWait)
 	case ctx.Err() != nil:

@@ -18,22 +18,14 @@ type ModuleCache struct {
 
 var _ Modules = (*ModuleCache)(nil)
 
-// Compile has a module compiled into a directory of machine code by another process; see
+// Compile has a module compiled by another process, which calls CompileInto; see
 // guest.Elsewhere.
 type Compile func(ctx context.Context, module []byte, dir string) error
 
-// CompileInto compiles a module in this process, into a directory of machine code, for
-// another process that has it as its Compile.
-func CompileInto(ctx context.Context, module []byte, dir string) error {
-	c, err := guest.NewInProcess(ctx, dir)
-	if err != nil {
-		return err
-	}
-	m, err := c.Compile(ctx, module)
-	if err == nil {
-		err = m.Close(ctx)
-	}
-	return errors.Join(err, c.Close(ctx))
+// CompileInto compiles a module in this process, into an empty directory, for another
+// process that has it as its Compile.
+func CompileInto(ctx context.Context, machine env.Env, module []byte, dir string) error {
+	return guest.Prepare(ctx, machine.FS, module, dir)
 }
 
 // OpenModules makes a cache over a directory, which is made if it is not there; empty:
@@ -50,7 +42,7 @@ func OpenModules(ctx context.Context, machine env.Env, dir string) (*ModuleCache
 // OpenTenantModules is OpenModules for modules of people who may not use this machine as
 // they like: compile does the work elsewhere.
 func OpenTenantModules(ctx context.Context, machine env.Env, dir string, compile Compile) (*ModuleCache, error) {
-	c, err := guest.NewElsewhere(ctx, dir, machine.FS, compile)
+	c, err := guest.NewElsewhere(ctx, dir, machine, compile)
 	if err != nil {
 		return nil, err
 	}
