@@ -147,6 +147,9 @@ func (e *edge) apply(p *statelessPart, b *stream.Batch) (*stream.Batch, error) {
 		p.spec.made.Add(int64(len(p.answer.Of)))
 		p.spec.filtered.Add(int64(b.N - kept - len(p.answer.Refused)))
 	}
+	if m, ok := p.fn.(*mapped); ok && p.counts && m.breaker.Any() {
+		p.spec.disabled.post(m.breaker)
+	}
 	info := p.fn.Info()
 	out := e.pool.Get(nil)
 	if err := p.answer.Into(out, b, &p.rows, &info); err != nil {

@@ -34,6 +34,7 @@ func PlanOf(g *job.Graph, st *job.Step) window.Choice {
 		panic("BUG: the job was checked: " + err.Error())
 	}
 	s.Join, s.SetAside = st.Join != nil, st.OnError == job.DeadLetter
+	s.Guard = newGuard(st, g.MaxParallelism)
 	for i := range st.Aggregates {
 		a := &st.Aggregates[i]
 		if _, whole := agg.Whole(a.Function); whole && s.Assigner.Merging() {

@@ -41,6 +41,7 @@ type statelessSpec struct {
 
 	// Counts of all edges together: what became of records, and how many came of them.
 	filtered, failed, passed, made atomic.Int64
+	disabled                       board
 }
 
 // newStateless compiles the stateless part of a step; nil if it has none.

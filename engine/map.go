@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tidemark/engine/breaker"
 	"tidemark/engine/job"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
@@ -19,6 +20,9 @@ type mapped struct {
 	made []int // for each column that is kept of those that fn makes, its number there
 	rows udf.Rows
 	out  udf.Emitted
+
+	plugin  string
+	breaker *breaker.Breaker // counts by split; nil: fn is never disabled
 }
 
 var _ udf.Stateless = (*mapped)(nil)
@@ -63,7 +67,7 @@ func mapInfo(st *job.Step, fields []stream.Field) (info udf.StatelessInfo, made 
 
 // newMapped makes an instance of the function for one edge.
 func (j *Job) newMapped(ctx context.Context, st *job.Step, fields []stream.Field) (*mapped, error) {
-	m := &mapped{}
+	m := &mapped{plugin: st.Map.Plugin, breaker: newBreaker(st)}
 	m.info, m.made = mapInfo(st, fields)
 	var kinds []stream.Kind
 	for _, in := range m.info.Inputs[:len(st.Map.Columns)] {
@@ -100,10 +104,42 @@ func (m *mapped) Apply(rows *udf.Rows, out *udf.Mapped) error {
 	return nil
 }
 
-// apply shows the function the records from lo to hi. Where it fails they are cut at the
+// apply shows the function the records from lo to hi, but for those of splits in which it
+// is disabled by now.
+func (m *mapped) apply(rows *udf.Rows, lo, hi int, out *udf.Mapped) error {
+	for m.breaker.Any() && lo < hi {
+		end := lo
+		var barred *udf.Failure
+		for end < hi && barred == nil {
+			if barred = m.breaker.Bars(splitOf(rows, end), m.plugin); barred == nil {
+				end++
+			}
+		}
+		if err := m.show(rows, lo, end, out); err != nil {
+			return err
+		}
+		if lo = end; barred != nil {
+			m.refuse(rows, lo, barred, out)
+			lo++
+		}
+	}
+	return m.show(rows, lo, hi, out)
+}
+
+// splitOf is the part of the data that record i is in.
+func splitOf(rows *udf.Rows, i int) int { return int(rows.Batch.Split[rows.Sel[i]]) }
+
+// refuse sets record i aside.
+func (m *mapped) refuse(rows *udf.Rows, i int, f *udf.Failure, out *udf.Mapped) {
+	m.breaker.Failed(splitOf(rows, i), rows.Batch.Time[rows.Sel[i]], f)
+	f.Op = i
+	out.Refused = append(out.Refused, f)
+}
+
+// show shows the function the records from lo to hi. Where it fails they are cut at the
 // one that failed, or in the middle where that is not known, until a call with one record
 // fails (E8).
-func (m *mapped) apply(rows *udf.Rows, lo, hi int, out *udf.Mapped) error {
+func (m *mapped) show(rows *udf.Rows, lo, hi int, out *udf.Mapped) error {
 	if lo == hi {
 		return nil
 	}
@@ -117,8 +153,7 @@ func (m *mapped) apply(rows *udf.Rows, lo, hi int, out *udf.Mapped) error {
 				return err
 			}
 		}
-		f.Op = lo
-		out.Refused = append(out.Refused, f)
+		m.refuse(rows, lo, f, out)
 		return nil
 	}
 	cuts := []int{lo, lo + (hi-lo)/2, hi}

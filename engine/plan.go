@@ -330,7 +330,10 @@ func (t *keyedTask) open(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, closeFunctions(&spec))
 	}
-	t.op, t.clocked = windows{op}, usesClock(st.Step)
+	t.op, t.clocked = windows{Operator: op}, usesClock(st.Step)
+	if spec.Guard != nil {
+		t.op = windows{op, spec.Guard.Breaker}
+	}
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tidemark/engine/breaker"
 	"tidemark/engine/job"
 	"tidemark/engine/join"
 	"tidemark/engine/result"
@@ -144,11 +145,15 @@ func (s *joinSpec) interval(ctx context.Context, j *Job, st *stepSpec, out join.
 	if err != nil {
 		return nil, err
 	}
-	in := st.Join
+	in, plugin := st.Join, ""
+	if st.Apply != nil {
+		plugin = st.Apply.Plugin
+	}
 	op, err := join.NewInterval(join.IntervalConfig{
 		Lower: ms(in.Lower), Upper: ms(in.Upper), LowerInclusive: !in.LowerExclusive, UpperInclusive: !in.UpperExclusive,
 		Key: st.key, DropNullKey: st.NullKey == job.Drop,
 		Pair: fn, LeftCols: s.cols[0], RightCols: s.cols[1],
+		Breaker: newBreaker(st.Step), Plugin: plugin, Groups: j.graph.MaxParallelism,
 	}, out)
 	if err != nil {
 		return nil, errors.Join(err, fn.Close())
@@ -184,12 +189,19 @@ type operator interface {
 	Close() error
 	// held counts what is kept: panes, or records.
 	held() int64
+	// disabled lists the plug-ins that are disabled in some key groups.
+	disabled() []breaker.Disabled
 	// ledgers accounts for the records of the inputs, which have these names.
 	ledgers(from []string) []Ledger
 }
 
 // windows is a windowed step: its inputs are one stream to it.
-type windows struct{ window.Operator }
+type windows struct {
+	window.Operator
+	breaker *breaker.Breaker
+}
+
+func (w windows) disabled() []breaker.Disabled { return w.breaker.Disabled() }
 
 func (w windows) held() int64 { return w.Panes() }
 
@@ -201,6 +213,8 @@ func (w windows) ledgers(from []string) []Ledger {
 
 // interval is an interval join. It has no clock.
 type interval struct{ *join.Interval }
+
+func (j interval) disabled() []breaker.Disabled { return j.Disabled() }
 
 func (interval) Stamp(stream.Time) {}
 

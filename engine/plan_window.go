@@ -21,6 +21,7 @@ func (j *Job) windowSpec(ctx context.Context, st *stepSpec) (window.Spec, error)
 	s.Sources = fromSources(j.graph, st.Step)
 	s.Lateness = ms(st.AllowedLateness)
 	s.SetAside = st.OnError == job.DeadLetter
+	s.Guard = newGuard(st.Step, s.Groups)
 	s.Fine = j.graph.Settings.OrderReplay || j.opts.fine
 	s.GapCol, s.ValueCol = -1, -1
 	if err := shape(st, &s, j.userTriggers(ctx)); err != nil {

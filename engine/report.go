@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tidemark/engine/breaker"
 	"tidemark/engine/job"
 	"tidemark/engine/stream"
 )
@@ -54,6 +55,8 @@ type StepReport struct {
 	Rows      int64       `json:"rows"`      // result rows written
 	Updates   int64       `json:"updates"`   // result rows of kind update
 	Inputs    []Ledger    `json:"inputs"`    // one for each source that feeds the step
+	// Disabled are the plug-ins that on_error: disable_plugin has turned off.
+	Disabled []breaker.Disabled `json:"disabled,omitempty"`
 }
 
 // Ledger accounts for the records of one source in one step:
@@ -137,7 +140,7 @@ func (j *Job) stepReport(st *job.Step) StepReport {
 		l.Fired = l.Counted
 		r.Rows = s.made.Load()
 	}
-	r.Inputs = append(r.Inputs, l)
+	r.Inputs, r.Disabled = append(r.Inputs, l), s.disabled.list()
 	return r
 }
 
@@ -182,6 +185,7 @@ func (m *merger) step(r StepReport) {
 	s.Panes += r.Panes
 	s.Rows += r.Rows
 	s.Updates += r.Updates
+	s.Disabled = breaker.Merge(s.Disabled, r.Disabled)
 	for _, l := range r.Inputs {
 		s.add(l)
 	}

@@ -273,7 +273,7 @@ func (t *keyedTask) RefusedPane(key []byte, w stream.Window, f *udf.Failure) err
 
 // report is the task's part of the step's report.
 func (t *keyedTask) report() StepReport {
-	r := StepReport{ID: t.step.ID, Watermark: t.op.Watermark(), Panes: t.op.held(), Rows: t.rows, Updates: t.updates, Inputs: t.op.ledgers(t.step.From)}
+	r := StepReport{ID: t.step.ID, Watermark: t.op.Watermark(), Panes: t.op.held(), Rows: t.rows, Updates: t.updates, Inputs: t.op.ledgers(t.step.From), Disabled: t.op.disabled()}
 	t.ofSenders(&r)
 	return r
 }

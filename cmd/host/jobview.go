@@ -93,6 +93,9 @@ func stepTable(t *table, s api.Step) {
 			thousands(in.Filtered), thousands(in.Failed), thousands(in.Late), thousands(in.NoWindow), thousands(in.Counted)))
 		t.add("", fmt.Sprintf("counted = open %s + fired %s + unfired %s", thousands(in.Open), thousands(in.Fired), thousands(in.Unfired)))
 	}
+	for _, d := range s.Disabled {
+		t.add("  disabled", disabledText(d.Plugin, d.Parts, d.SetAside, d.Reason))
+	}
 }
 
 func orNone(t *api.Time) string {

@@ -46,6 +46,11 @@ func writeLedger(w io.Writer, r *engine.Report, finished bool) {
 			}
 		}
 	}
+	for _, s := range r.Steps {
+		for _, d := range s.Disabled {
+			fmt.Fprintf(w, "step %s: %s\n", s.ID, disabledText(d.Plugin, d.Parts, d.Aside, d.Reason))
+		}
+	}
 	for _, text := range r.Apart {
 		fmt.Fprintf(w, "note: %s\n", text)
 	}
@@ -89,4 +94,9 @@ func writeOutputs(w io.Writer, r *engine.Report, finished bool) {
 			fmt.Fprintf(w, "  %s\n", row)
 		}
 	}
+}
+
+// disabledText says what on_error: disable_plugin has done.
+func disabledText(plugin string, parts int, aside int64, reason string) string {
+	return fmt.Sprintf("plug-in %s is disabled in %s, and %s or firings were set aside; in the first %s", plugin, count(int64(parts), "part"), count(aside, "record"), reason)
 }

@@ -3,6 +3,7 @@ package main_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -251,6 +252,31 @@ func TestASecondInterruptEndsWhatDoesNotStop(t *testing.T) {
 	r.interrupt(t)
 	if _, stderr, code := r.end(t); code != 130 || strings.Contains(stderr, "stopped") {
 		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+}
+
+// A plug-in that keeps failing is disabled: what would need it is set aside, and told.
+func TestAPlugInThatIsDisabled(t *testing.T) {
+	job := strings.NewReplacer("v: float64", "v: int64", "function: count", "plugin: sum, columns: {value: v}", "    from: in\n",
+		"    from: in\n    on_error: {disable_plugin: {failures: 2, within: 1m}}\n").Replace(countJob) + "plugins: {sum: {file: sum.wasm}}\n"
+	var in strings.Builder
+	for i, v := range []int{2, -1, 3, -2, 4, 5} { // it traps, and it refuses: enough
+		fmt.Fprintf(&in, `{"ts":%d,"k":"a","v":%d}`+"\n", 1000+i, v)
+	}
+	dir := workspace(t, map[string]string{"job.yaml": job, "sum.wasm": string(wasmtest.Guest(t, "sum")), "in.jsonl": in.String()})
+	stdout, stderr, code := tidemark(t, dir, "", "run", "job.yaml")
+	if code != 0 || stdout != "" {
+		t.Errorf("exit code %d, standard output %q", code, stdout)
+	}
+	for _, want := range []string{
+		"step s: plug-in sum is disabled in 1 part, and 3 records or firings were set aside; in the first it is disabled since 1970-01-01T00:00:01.003Z, after 2 failures within 1m; the last one: negative value\n",
+		"the last 5 of 5 s.failed rows",
+		`"message":"aggregate n: plug-in sum refused: negative value"`,
+		`"message":"plug-in sum not called: it is disabled since 1970-01-01T00:00:01.003Z, after 2 failures within 1m; the last one: negative value","plugin":"sum","record":{"ts":1005,`,
+	} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("standard error lacks %q:\n%s", want, stderr)
+		}
 	}
 }
 

@@ -195,10 +195,11 @@ type Step struct {
 	// Apply makes the rows of the pairs of a join: then Join.Left and Join.Right are the
 	// fields that it reads, in order of its inputs. Nil: a row is both records.
 	Apply       *Apply
-	OnError     string // "fail" or "dead_letter"
-	NullKey     string // "keep" or "drop"
-	Parallelism int    // 1 for a stateless step, which runs in the tasks of what it reads
-	AcceptCost  bool   // the owner knows that the step calls its trigger very often (L7)
+	OnError     string   // "fail" or "dead_letter"
+	Disable     *Disable // with dead_letter: turns off plug-ins that keep failing; nil: none
+	NullKey     string   // "keep" or "drop"
+	Parallelism int      // 1 for a stateless step, which runs in the tasks of what it reads
+	AcceptCost  bool     // the owner knows that the step calls its trigger very often (L7)
 }
 
 // Windowed reports whether the step has windows.

@@ -311,6 +311,9 @@ func describe(g *job.Graph) string {
 	for _, s := range g.Steps {
 		fmt.Fprintf(&b, "step %s from %q key %q on_error %s null_key %q parallelism %d\n",
 			s.ID, s.From, s.Key, s.OnError, s.NullKey, s.Parallelism)
+		if d := s.Disable; d != nil {
+			fmt.Fprintf(&b, "  disable after %d failures within %s\n", d.Failures, d.Within)
+		}
 		describeStep(&b, &s)
 		for _, a := range s.Aggregates {
 			fmt.Fprintf(&b, "  %s function %q plugin %q columns %v args %v\n", a.Name, a.Function, a.Plugin, a.Columns, a.Args)

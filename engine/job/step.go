@@ -295,5 +295,5 @@ func (r *reader) errors(s *stepSpec, o *object) {
 		s.OnError = failStep
 		return
 	}
-	s.OnError, _ = scalar(o, "on_error", choice(failStep, DeadLetter))
+	r.onError(s, o)
 }

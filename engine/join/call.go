@@ -14,6 +14,7 @@ import (
 type Caller struct {
 	fn   udf.Pair
 	info udf.PairInfo
+	bars func(pair int) *udf.Failure // why a pair is not shown; nil: all are
 }
 
 // NewCaller makes a caller of fn, which it does not close.
@@ -28,7 +29,34 @@ func (c *Caller) Call(in *udf.Pairs, out *udf.Emitted, refused func(pair int, f 
 	return c.call(in, 0, in.N(), out, refused)
 }
 
+// call shows the function the pairs from lo to hi, but for those that are barred by now.
 func (c *Caller) call(in *udf.Pairs, lo, hi int, out *udf.Emitted, refused func(int, *udf.Failure) error) error {
+	if c.bars == nil {
+		return c.show(in, lo, hi, out, refused)
+	}
+	for lo < hi {
+		end := lo
+		var barred *udf.Failure
+		for end < hi && barred == nil {
+			if barred = c.bars(end); barred == nil {
+				end++
+			}
+		}
+		if err := c.show(in, lo, end, out, refused); err != nil {
+			return err
+		}
+		if lo = end; barred == nil {
+			break
+		}
+		if err := refused(lo, barred); err != nil {
+			return err
+		}
+		lo++
+	}
+	return nil
+}
+
+func (c *Caller) show(in *udf.Pairs, lo, hi int, out *udf.Emitted, refused func(int, *udf.Failure) error) error {
 	if lo == hi {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"tidemark/engine/breaker"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
 	"tidemark/internal/fault"
@@ -23,6 +24,11 @@ type IntervalConfig struct {
 	// columns of either side's batches that are its inputs, in order: only these are kept.
 	Pair                udf.Pair
 	LeftCols, RightCols []int
+	// Breaker disables Pair, which is the plug-in of a name, in those of Groups key groups
+	// in which it keeps failing; nil: never.
+	Breaker *breaker.Breaker
+	Plugin  string
+	Groups  int
 }
 
 // Output hears what a join produces, in order, before the call into the join returns.
@@ -125,6 +131,9 @@ func NewInterval(cfg IntervalConfig, out Output) (*Interval, error) {
 	}
 	j := &Interval{cfg: cfg, out: out, lower: cfg.Lower, upper: cfg.Upper, wm: stream.MinTime,
 		keys: map[string]*keyState{}, cols: [2][]int{cfg.LeftCols, cfg.RightCols}, caller: NewCaller(cfg.Pair)}
+	if cfg.Breaker != nil {
+		j.caller.bars = j.bars
+	}
 	if !cfg.LowerInclusive {
 		j.lower = j.lower.Add(1)
 	}
@@ -314,6 +323,9 @@ func (j *Interval) flush() error {
 	j.answer.Reset(j.caller.info.Outputs)
 	err := j.caller.Call(p, &j.answer, func(pair int, f *udf.Failure) error {
 		j.refused++
+		if j.cfg.Breaker != nil {
+			j.cfg.Breaker.Failed(j.group(pair), p.Time[pair], f)
+		}
 		return j.out.Refused(j.batch, int(j.row[pair]), p, pair, f)
 	})
 	if j.answer.N > 0 {
@@ -325,6 +337,22 @@ func (j *Interval) flush() error {
 	p.L, p.R, p.Time = p.L[:0], p.R[:0], p.Time[:0]
 	j.row, j.at, j.text = j.row[:0], j.at[:0], 0
 	return err
+}
+
+// Disabled says in how many key groups the pair function is disabled.
+func (j *Interval) Disabled() []breaker.Disabled { return j.cfg.Breaker.Disabled() }
+
+// group is the key group of a pending pair.
+func (j *Interval) group(pair int) int {
+	return stream.KeyGroup(j.batch.Hash[j.row[pair]], j.cfg.Groups)
+}
+
+// bars returns why a pending pair meets a disabled plug-in, nil if it does not.
+func (j *Interval) bars(pair int) *udf.Failure {
+	if !j.cfg.Breaker.Any() {
+		return nil
+	}
+	return j.cfg.Breaker.Bars(j.group(pair), j.cfg.Plugin)
 }
 
 // describe sets j.rows to the answer and what is known of its pairs.

@@ -13,7 +13,7 @@ import (
 // A snapshot is everything that makes a restore a no-op (S105): the watermark, the
 // counters, and what is kept. When records go follows from their times.
 //
-//	watermark, pairs made and refused
+//	watermark, pairs made and refused, failures of a plug-in that may be disabled
 //	for each side: the counters of its ledger
 //	keys: for each, in order: the key, and for each side its records: time, whether
 //	      it was paired, split, place
@@ -34,6 +34,7 @@ func (j *Interval) Snapshot() []byte {
 	w.I64(int64(j.wm))
 	w.I64(j.pairs)
 	w.I64(j.refused)
+	j.cfg.Breaker.Snapshot(&w)
 	for s := range j.ledger {
 		for _, f := range j.ledger[s].fields() {
 			w.I64(*f)
@@ -68,6 +69,7 @@ var (
 func (j *Interval) Restore(snapshot []byte) error {
 	r := state.NewReader(snapshot)
 	j.wm, j.pairs, j.refused = stream.Time(r.I64()), r.I64(), r.I64()
+	j.cfg.Breaker.Restore(r)
 	for s := range j.ledger {
 		for _, f := range j.ledger[s].fields() {
 			*f = r.I64()

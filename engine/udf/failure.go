@@ -16,6 +16,8 @@ type Failure struct {
 	// Fresh: the instance had done nothing before it trapped, so that trying the same
 	// call once more would tell nothing new.
 	Fresh bool
+	// Disabled: the plug-in was not called, because the step has disabled it.
+	Disabled bool
 	// Module names the plug-in; empty for built-in functions.
 	Module string
 	// Aggregate is what the job calls the function, where it has a name there; the engine
@@ -28,6 +30,9 @@ func (f *Failure) Error() string {
 	what := "refused"
 	if f.Trap {
 		what = "trapped"
+	}
+	if f.Disabled {
+		what = "not called"
 	}
 	who := "function"
 	if f.Module != "" {

@@ -174,7 +174,8 @@ func (o *General) flush() error {
 }
 
 func (o *General) perform() error {
-	if len(o.agenda.cells) > 0 && (o.varying == 0 || o.lists) {
+	barred := o.guard != nil && o.guard.Breaker.Any()
+	if len(o.agenda.cells) > 0 && (o.varying == 0 || o.lists) && !barred {
 		if f, err := o.atOnce(); f == nil || err != nil {
 			return err
 		}

@@ -135,7 +135,7 @@ func (o *General) ask() error {
 // row i and its windows. Sessions are not looked at: which there will be is not known.
 func (o *General) lookAhead(k *keyState, b *stream.Batch, i int) error {
 	f := &o.user.foresight
-	if f.failed || f.rounds == maxRounds || i == b.N-1 || o.cfg.Assigner.Merging() || !o.misses(k, b, i) {
+	if f.failed || f.rounds == maxRounds || i == b.N-1 || o.guard.barsTrigger(k.hash) != nil || o.cfg.Assigner.Merging() || !o.misses(k, b, i) {
 		return nil
 	}
 	f.rounds++

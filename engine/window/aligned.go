@@ -16,6 +16,7 @@ type Config struct {
 	DropNullKey bool
 	Functions   []Function
 	Process     *Process // nil: none
+	Guard       *Guard   // nil: no plug-in is ever disabled
 	Fine        bool     // see GeneralConfig: here it is what user code is shown
 	Groups      int      // number of key groups, max_parallelism
 }
@@ -35,7 +36,7 @@ type Aligned struct {
 func NewAligned(cfg Config, out Output) (*Aligned, error) {
 	o := &Aligned{cfg: cfg, tiles: tilingOf(cfg.Windows)}
 	o.windows = buckets{lateness: cfg.Lateness, groups: cfg.Groups}
-	o.attach(cfg.Process, cfg.Key, cfg.Fine)
+	o.attach(cfg.Process, cfg.Key, cfg.Fine, cfg.Guard)
 	return o, o.init(cfg.Functions, cfg.Key, out)
 }
 

@@ -16,6 +16,7 @@ type CountsConfig struct {
 	DropNullKey bool
 	Functions   []Function // all of them with accumulators of fixed size
 	Process     *Process   // nil: none
+	Guard       *Guard     // nil: no plug-in is ever disabled
 	Fine        bool       // see GeneralConfig: here it is what user code is shown
 	Groups      int        // number of key groups, max_parallelism
 }
@@ -81,7 +82,7 @@ func NewCounts(cfg CountsConfig, out Output) (*Counts, error) {
 		}
 	}
 	o := &Counts{cfg: cfg, grid: newCountGrid(cfg.Size, cfg.Slide)}
-	o.attach(cfg.Process, cfg.Key, cfg.Fine)
+	o.attach(cfg.Process, cfg.Key, cfg.Fine, cfg.Guard)
 	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
 		return nil, err
 	}

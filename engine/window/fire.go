@@ -63,8 +63,9 @@ func (o *contents) fire(cells []cell) error {
 			n++
 		}
 	}
-	if cells = cells[:n]; n == 0 {
-		return nil
+	cells, err := o.admitPanes(cells[:n])
+	if n = len(cells); n == 0 || err != nil {
+		return err
 	}
 	if n > 1 && o.bulky(cells) {
 		if err := o.fire(cells[:n/2]); err != nil {
@@ -82,8 +83,7 @@ func (o *contents) fire(cells []cell) error {
 				return err
 			}
 		}
-		c := cells[0]
-		return o.out.RefusedPane(c.key(), c.window, f)
+		return o.refusePane(cells[0], f)
 	}
 	cuts := []int{0, n / 2, n}
 	if at >= 0 && at < n {
@@ -95,6 +95,14 @@ func (o *contents) fire(cells []cell) error {
 		}
 	}
 	return nil
+}
+
+// refusePane tells that a pane's result could not be computed.
+func (o *contents) refusePane(c cell, f *udf.Failure) error {
+	o.refusing = c.firing
+	err := o.out.RefusedPane(c.key(), c.window, f)
+	o.refusing = nil
+	return err
 }
 
 // bulky reports whether the accumulators of varying size are too much for one call.

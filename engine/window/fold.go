@@ -72,10 +72,12 @@ type contents struct {
 
 	// compute makes the results of firings: what the functions give for accumulators, or
 	// for lists. A failure comes with the cell that it happened in, or -1.
-	compute func(cells []cell, r *result.Rows) (f *udf.Failure, at int, err error)
-	process *processor  // nil: each firing gives one row of the functions' results
-	now     stream.Time // processing time
-	fine    bool        // see GeneralConfig
+	compute  func(cells []cell, r *result.Rows) (f *udf.Failure, at int, err error)
+	guard    *Guard      // nil: no plug-in is ever disabled
+	refusing *firing     // whose refusal is told just now; nil: it is of now
+	process  *processor  // nil: each firing gives one row of the functions' results
+	now      stream.Time // processing time
+	fine     bool        // see GeneralConfig
 
 	// before is the watermark that precedes what fires now, for those who read the rows
 	// (result.Rows.Before): for a timer just short of its time, however far the watermark
@@ -132,6 +134,9 @@ func (n named) Result(a *udf.Accs, out *stream.Columns) error {
 func (o *contents) init(fns []Function, key []stream.Field, out Output) error {
 	o.out, o.wm, o.now = out, stream.MinTime, stream.MinTime // S7
 	o.compute = o.results
+	if o.guard != nil {
+		o.out = counting{out, o, o.guard}
+	}
 	for _, f := range fns {
 		applier, _ := f.Agg.(udf.Applier)
 		f.Agg = named{f.Agg, f.Name}
@@ -237,6 +242,10 @@ func (o *contents) flush() error {
 // condemns a record, since what a broken instance did with the others is not known
 // (E8). Adding in pieces gives the same accumulators as adding at once.
 func (o *contents) fold(s *segment) error {
+	s, err := o.admit(s)
+	if err != nil || len(s.rows) == 0 {
+		return err
+	}
 	f, at, err := o.try(s)
 	if err != nil || f == nil {
 		return err

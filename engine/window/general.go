@@ -36,6 +36,8 @@ type GeneralConfig struct {
 	// leave no trace in sessions, triggers and timers (E8). Otherwise a refusal ends the
 	// job, and what it leaves behind is gone with it.
 	SetAside bool
+	// Guard, with SetAside, disables plug-ins that keep failing; nil: none is.
+	Guard *Guard
 	// Fine advances the watermark from timer to timer instead of at once, as if every
 	// millisecond had been announced: in an ordered replay a subtask sees only the
 	// watermarks before its own rows, and what a firing looks like must not depend on how
@@ -115,7 +117,7 @@ func NewGeneral(cfg GeneralConfig, out Output) (*General, error) {
 	o.agenda.first, o.agenda.stage = 1, 1 // a pane that has not acted has 0
 	o.lazy = cfg.Assigner.Merging() && cfg.Assigner.EventTime() && trigger.IsEventTime(cfg.Trigger)
 	o.user = newUserTrigger(&o.cfg)
-	o.attach(cfg.Process, cfg.Key, cfg.Fine)
+	o.attach(cfg.Process, cfg.Key, cfg.Fine, cfg.Guard)
 	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
 		return nil, err
 	}

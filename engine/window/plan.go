@@ -43,9 +43,9 @@ func Plan(s Spec) Choice {
 // local reports whether senders may add up: where there is one task for all keys, and
 // functions do not mind the order of records. The results of other windows are not added
 // up, since which task sends them depends on the parallelism, and with it the shape of
-// sums would.
+// sums would. Where plug-ins may be disabled, one task has to see their failures in order.
 func (s *Spec) local(c Choice) bool {
-	return c.Bulk && len(s.Key) == 0 && s.Sources && s.shareable()
+	return c.Bulk && s.Guard == nil && len(s.Key) == 0 && s.Sources && s.shareable()
 }
 
 func (s *Spec) choose() Choice {
@@ -127,13 +127,13 @@ func New(s Spec, out Output) (Operator, error) {
 	case s.countsSlide():
 		slide, _ := trigger.IsCount(s.Trigger)
 		return NewCounts(CountsConfig{Size: int64(s.Evictor.Count), Slide: slide, Key: s.Key, DropNullKey: s.DropNullKey,
-			Functions: s.Functions, Process: s.Process, Fine: s.Fine, Groups: s.Groups}, out)
+			Functions: s.Functions, Process: s.Process, Fine: s.Fine, Guard: s.Guard, Groups: s.Groups}, out)
 	case c.Contents == SliceRun:
 		o, _, err := NewSliced(s, out)
 		return o, err
 	case c.Bulk:
 		return NewAligned(Config{Windows: s.Assigner, Lateness: s.Lateness, Key: s.Key, DropNullKey: s.DropNullKey,
-			Functions: s.Functions, Process: s.Process, Fine: s.Fine, Groups: s.Groups}, out)
+			Functions: s.Functions, Process: s.Process, Fine: s.Fine, Guard: s.Guard, Groups: s.Groups}, out)
 	}
 	return NewGeneral(s.GeneralConfig, out)
 }
@@ -150,6 +150,6 @@ func NewSliced(s Spec, out Output) (o Operator, ok bool, err error) {
 	}
 	g := s.Assigner.(*grid)
 	o, err = NewSlices(SlicesConfig{Size: g.size, Slide: g.slide, Offset: g.offset, Lateness: s.Lateness, Key: s.Key, DropNullKey: s.DropNullKey,
-		Functions: s.Functions, Process: s.Process, Fine: s.Fine, Groups: s.Groups}, out)
+		Functions: s.Functions, Process: s.Process, Fine: s.Fine, Guard: s.Guard, Groups: s.Groups}, out)
 	return o, true, err
 }

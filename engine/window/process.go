@@ -69,10 +69,10 @@ func (p *processor) outputs(n int) []stream.Field {
 	return p.info.Side[n-1].Outputs
 }
 
-// attach gives the operator its process function, if it has one. fine is that of
-// GeneralConfig.
-func (o *contents) attach(p *Process, key []stream.Field, fine bool) {
-	o.process, o.fine = newProcessor(p, key), fine
+// attach gives the operator its process function and its guard, if it has them. fine is
+// that of GeneralConfig.
+func (o *contents) attach(p *Process, key []stream.Field, fine bool, guard *Guard) {
+	o.process, o.fine, o.guard = newProcessor(p, key), fine, guard
 }
 
 // seen is the watermark that user code is shown: with fine steps a timer sees its own
@@ -295,8 +295,12 @@ func (p *processor) emitOne(to Output, n int, r *result.Rows) error {
 	return to.Rows(rows)
 }
 
-// writeProcess writes the states of the process function, if there is one.
+// writeProcess writes the states of the process function, if there is one, and what is
+// known of the failures of plug-ins.
 func (o *contents) writeProcess(w *state.Writer) {
+	if o.guard != nil {
+		o.guard.Breaker.Snapshot(w)
+	}
 	if o.process == nil {
 		return
 	}
@@ -306,6 +310,9 @@ func (o *contents) writeProcess(w *state.Writer) {
 }
 
 func (o *contents) readProcess(r *state.Reader) {
+	if o.guard != nil {
+		o.guard.Breaker.Restore(r)
+	}
 	if o.process == nil {
 		return
 	}

@@ -250,7 +250,7 @@ func (o *General) fireShared(f *firing) error {
 		return err
 	}
 	if failed := o.shared.failed[s]; failed != nil {
-		return o.out.RefusedPane(p.owner.key, p.window, failed)
+		return o.refusePane(f.cell(), failed)
 	}
 	slot := int(s.slot)
 	s.table.Fired[slot] = o.table.Fired[p.slot]

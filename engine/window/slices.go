@@ -18,6 +18,7 @@ type SlicesConfig struct {
 	DropNullKey         bool
 	Functions           []Function // all of them OrderInsensitive
 	Process             *Process   // nil: none
+	Guard               *Guard     // nil: no plug-in is ever disabled
 	Fine                bool       // see GeneralConfig: here it is what user code is shown
 	Groups              int        // number of key groups, max_parallelism
 }
@@ -93,7 +94,7 @@ func NewSlices(cfg SlicesConfig, out Output) (*Slices, error) {
 	if cfg.Lateness%cfg.Slide > 0 {
 		o.lag++
 	}
-	o.attach(cfg.Process, cfg.Key, cfg.Fine)
+	o.attach(cfg.Process, cfg.Key, cfg.Fine, cfg.Guard)
 	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
 		return nil, err
 	}

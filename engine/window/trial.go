@@ -23,6 +23,9 @@ func (o *General) trial(k *keyState, b *stream.Batch, i int) (*udf.Failure, stre
 		if o.late(w) {
 			continue
 		}
+		if f := o.guard.barsRecord(k.hash); f != nil {
+			return f, w, nil
+		}
 		table, slots := o.table, o.cells(panes)
 		if o.shared != nil {
 			table, slots = o.shared.cells, o.shared.slots(k, b.Time[i])

@@ -181,7 +181,10 @@ func (o *General) onTimer(p *pane, d trigger.Domain, t stream.Time) (trigger.Ver
 	if !o.user.asks(p) {
 		return o.trigger(p).Timer(p.context(), d, t), nil
 	}
-	f := o.repeats(p, d, t)
+	f := o.guard.barsTrigger(p.owner.hash)
+	if f == nil {
+		f = o.repeats(p, d, t)
+	}
 	v := trigger.Continue
 	if f == nil {
 		v = o.cfg.Trigger.Timer(o.stage(p), d, t)
@@ -309,6 +312,11 @@ func (o *General) onClear(p *pane) error {
 		p.own = nil
 		return nil
 	}
+	if o.guard.barsTrigger(p.owner.hash) != nil { // nothing is lost with its state
+		o.makeDefault(p)
+		p.own = nil
+		return nil
+	}
 	o.cfg.Trigger.Clear(o.stage(p))
 	defer o.user.keep(p, nil) // with the state, what was asked about it is worth nothing
 	f, err := o.outcome(p)
@@ -343,6 +351,9 @@ func (o *General) tryTrigger(k *keyState, b *stream.Batch, i int) (*udf.Failure,
 		}
 		if p.defaulted() || slices.ContainsFunc(olds, (*pane).defaulted) {
 			continue
+		}
+		if f := o.guard.barsTrigger(k.hash); f != nil {
+			return f, w, nil
 		}
 		c := o.stage(p)
 		o.stageMerge(c, olds)

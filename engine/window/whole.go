@@ -19,15 +19,16 @@ type WholeFunction struct {
 // fireTable emits the rows of a table function, in pieces, since there may be more of
 // them than memory holds. A firing without rows is one all the same.
 func (o *General) fireTable(of *firing) error {
-	n, err := o.cfg.Table.Fire(of.records())
-	if err != nil {
-		if f, err := failure(err); f == nil {
-			return fmt.Errorf("table function: %w", err)
-		} else {
-			return o.out.RefusedPane(of.pane.owner.key, of.window, f)
-		}
-	}
 	r, c := &o.emitter.rows, of.cell()
+	if f := o.guard.barsFiring(of.pane.owner.hash); f != nil {
+		return o.refusePane(c, f)
+	}
+	n, err := o.cfg.Table.Fire(of.records())
+	if f, err := failure(err); f != nil {
+		return o.refusePane(c, f)
+	} else if err != nil {
+		return fmt.Errorf("table function: %w", err)
+	}
 	for done := uint64(0); done < n; done += uint64(r.N) {
 		r.Reset(o.emitter.key, o.emitter.values)
 		if err := o.cfg.Table.Next(&r.Values[0]); err != nil {

@@ -100,6 +100,16 @@ type Step struct {
 	Rows      int64           `json:"rows"`
 	Updates   int64           `json:"updates"`
 	Inputs    []engine.Ledger `json:"inputs"`
+	Disabled  []Disabled      `json:"disabled,omitempty"`
+}
+
+// Disabled is a plug-in that a step calls no more in some parts of its data.
+type Disabled struct {
+	Plugin   string `json:"plugin"`
+	Parts    int    `json:"parts"`
+	Since    *Time  `json:"since"`
+	SetAside int64  `json:"set_aside"`
+	Reason   string `json:"reason"`
 }
 
 // Time is event time: RFC 3339 in UTC with milliseconds, or "end" for a watermark
@@ -176,7 +186,11 @@ func wireReport(r engine.Report) *Report {
 		if inputs == nil {
 			inputs = []engine.Ledger{}
 		}
-		out.Steps = append(out.Steps, Step{s.ID, eventTime(s.Watermark), s.Panes, s.Rows, s.Updates, inputs})
+		step := Step{s.ID, eventTime(s.Watermark), s.Panes, s.Rows, s.Updates, inputs, nil}
+		for _, d := range s.Disabled {
+			step.Disabled = append(step.Disabled, Disabled{d.Plugin, d.Parts, eventTime(d.Since), d.Aside, d.Reason})
+		}
+		out.Steps = append(out.Steps, step)
 	}
 	return out
 }
