@@ -28,6 +28,7 @@ const (
 	PaneOpBytes    = 64 // an operation of tm_trigger
 	ContentOpBytes = 16 // an operation of tm_aggregate_apply
 	EntryBytes     = 16 // head of an entry of the answer
+	WindowBytes    = 16 // body of an entry of tm_assign
 )
 
 // NoSlot is the slot of a firing whose function keeps no state of that sort.

@@ -24,13 +24,16 @@ func PlanOf(g *job.Graph, st *job.Step) window.Choice {
 	}
 	name(st.Trigger)
 	spec.fields = append(spec.fields, stream.Field{Name: st.Window.GapField})
+	for _, c := range st.Window.Columns {
+		spec.fields = append(spec.fields, stream.Field{Name: c.Field})
+	}
 	if st.Evictor != nil {
 		spec.fields = append(spec.fields, stream.Field{Name: st.Evictor.Field})
 	}
 	s := window.Spec{Sources: fromSources(g, st)}
 	s.Key = make([]stream.Field, len(st.Key))
 	s.Lateness = ms(st.AllowedLateness)
-	if err := shape(spec, &s, declaredTrigger); err != nil {
+	if err := shape(spec, &s, declaredCode); err != nil {
 		panic("BUG: the job was checked: " + err.Error())
 	}
 	s.Join, s.SetAside = st.Join != nil, st.OnError == job.DeadLetter

@@ -91,7 +91,13 @@ func (m *mapped) Apply(rows *udf.Rows, out *udf.Mapped) error {
 	m.out.Reset(info.Outputs)
 	m.rows = *rows
 	m.rows.Cols = rows.Cols[:len(info.Inputs)]
-	if err := m.apply(rows, 0, len(rows.Sel), out); err != nil {
+	err := udf.Blame(0, len(rows.Sel), func(lo, hi int) (*udf.Failure, error) {
+		if f := m.barred(rows, lo, hi); f != nil {
+			return f, nil
+		}
+		return m.call(rows, lo, hi)
+	}, func(item int, f *udf.Failure) { m.refuse(rows, item, f, out) })
+	if err != nil {
 		return err
 	}
 	m.out.N = len(m.out.Of)
@@ -104,26 +110,19 @@ func (m *mapped) Apply(rows *udf.Rows, out *udf.Mapped) error {
 	return nil
 }
 
-// apply shows the function the records from lo to hi, but for those of splits in which it
-// is disabled by now.
-func (m *mapped) apply(rows *udf.Rows, lo, hi int, out *udf.Mapped) error {
-	for m.breaker.Any() && lo < hi {
-		end := lo
-		var barred *udf.Failure
-		for end < hi && barred == nil {
-			if barred = m.breaker.Bars(splitOf(rows, end), m.plugin); barred == nil {
-				end++
-			}
-		}
-		if err := m.show(rows, lo, end, out); err != nil {
-			return err
-		}
-		if lo = end; barred != nil {
-			m.refuse(rows, lo, barred, out)
-			lo++
+// barred is why the first record from lo to hi that a disabled function would be shown is
+// set aside, nil if there is none.
+func (m *mapped) barred(rows *udf.Rows, lo, hi int) *udf.Failure {
+	if !m.breaker.Any() {
+		return nil
+	}
+	for i := lo; i < hi; i++ {
+		if f := m.breaker.Bars(splitOf(rows, i), m.plugin); f != nil {
+			f.Op = i - lo
+			return f
 		}
 	}
-	return m.show(rows, lo, hi, out)
+	return nil
 }
 
 // splitOf is the part of the data that record i is in.
@@ -134,38 +133,6 @@ func (m *mapped) refuse(rows *udf.Rows, i int, f *udf.Failure, out *udf.Mapped) 
 	m.breaker.Failed(splitOf(rows, i), rows.Batch.Time[rows.Sel[i]], f)
 	f.Op = i
 	out.Refused = append(out.Refused, f)
-}
-
-// show shows the function the records from lo to hi. Where it fails they are cut at the
-// one that failed, or in the middle where that is not known, until a call with one record
-// fails (E8).
-func (m *mapped) show(rows *udf.Rows, lo, hi int, out *udf.Mapped) error {
-	if lo == hi {
-		return nil
-	}
-	f, err := m.call(rows, lo, hi)
-	if err != nil || f == nil {
-		return err
-	}
-	if hi-lo == 1 {
-		if f.Trap && !f.Fresh { // the instance may have been worn out: once more, on a fresh one
-			if f, err = m.call(rows, lo, hi); err != nil || f == nil {
-				return err
-			}
-		}
-		m.refuse(rows, lo, f, out)
-		return nil
-	}
-	cuts := []int{lo, lo + (hi-lo)/2, hi}
-	if f.Op >= 0 && f.Op < hi-lo {
-		cuts = []int{lo, lo + f.Op, lo + f.Op + 1, hi}
-	}
-	for i := range cuts[1:] {
-		if err := m.apply(rows, cuts[i], cuts[i+1], out); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // call makes one call; a failure leaves no row behind.

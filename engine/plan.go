@@ -360,7 +360,7 @@ func closeFunctions(s *window.Spec) error {
 	if s.Table != nil {
 		errs = append(errs, s.Table.Close())
 	}
-	return errors.Join(append(errs, closeTrigger(s))...)
+	return errors.Join(append(errs, closeUserCode(s))...)
 }
 
 // function makes an instance of an aggregate for one subtask.

@@ -69,6 +69,11 @@ func newJoinSpec(st *job.Step, inputs []*feed) *joinSpec {
 		if st.Windowed() && st.Window.GapField != "" {
 			need(st.Window.GapField) // first on both sides
 		}
+		if st.Windowed() {
+			for _, c := range st.Window.Columns { // likewise
+				need(c.Field)
+			}
+		}
 		for _, name := range names {
 			c := column(fields, name)
 			s.taken[side] = append(s.taken[side], fields[c])

@@ -24,12 +24,12 @@ func (j *Job) windowSpec(ctx context.Context, st *stepSpec) (window.Spec, error)
 	s.Guard = newGuard(st.Step, s.Groups)
 	s.Fine = j.graph.Settings.OrderReplay || j.opts.fine
 	s.GapCol, s.ValueCol = -1, -1
-	if err := shape(st, &s, j.userTriggers(ctx)); err != nil {
+	if err := shape(st, &s, j.userCode(ctx)); err != nil {
 		return s, err
 	}
 	if st.join != nil {
 		if err := st.join.functions(ctx, j, st, &s); err != nil {
-			return s, errors.Join(err, closeTrigger(&s))
+			return s, errors.Join(err, closeUserCode(&s))
 		}
 		return s, j.process(ctx, st, &s)
 	}
@@ -47,7 +47,7 @@ func (j *Job) windowSpec(ctx context.Context, st *stepSpec) (window.Spec, error)
 	if s.Assigner.Merging() {
 		var err error
 		if st.order, err = listsWhole(st, &s); err != nil {
-			return s, errors.Join(err, closeTrigger(&s))
+			return s, errors.Join(err, closeUserCode(&s))
 		}
 	}
 	if err := j.process(ctx, st, &s); err != nil {
@@ -86,10 +86,15 @@ func listsWhole(st *stepSpec, s *window.Spec) (order []int, err error) {
 	return order, nil
 }
 
-// shape sets assigner, trigger and evictor; user makes triggers of plug-ins.
-func shape(st *stepSpec, s *window.Spec, user userTriggers) (err error) {
+// shape sets assigner, trigger and evictor; user makes those of plug-ins. After an error
+// nothing is left open.
+func shape(st *stepSpec, s *window.Spec, user userCode) (err error) {
 	w := st.Window
-	if s.Assigner, err = assigner(w); err != nil {
+	if w.Kind == job.PluginWindow {
+		if s.Assigner, err = userAssigner(st, user); err != nil {
+			return err
+		}
+	} else if s.Assigner, err = assigner(w); err != nil {
 		return fault.As(fault.ErrUser, err)
 	}
 	if w.GapField != "" {
@@ -109,7 +114,7 @@ func shape(st *stepSpec, s *window.Spec, user userTriggers) (err error) {
 	s.Trigger = standard
 	if st.Trigger != nil {
 		if s.Trigger, err = stepTrigger(st, st.Trigger, s, user); err != nil {
-			return err
+			return errors.Join(err, closeUserCode(s))
 		}
 	}
 	if e := st.Evictor; e != nil {
@@ -122,7 +127,7 @@ func shape(st *stepSpec, s *window.Spec, user userTriggers) (err error) {
 }
 
 // stepTrigger makes a trigger, with those inside it.
-func stepTrigger(st *stepSpec, t *job.Trigger, s *window.Spec, user userTriggers) (trigger.Trigger, error) {
+func stepTrigger(st *stepSpec, t *job.Trigger, s *window.Spec, user userCode) (trigger.Trigger, error) {
 	domain := trigger.EventTime
 	if t.Time == job.ProcessingTime {
 		domain = trigger.ProcessingTime

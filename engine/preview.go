@@ -40,6 +40,8 @@ type PreviewStep struct {
 	// there is nothing below then.
 	Computed bool
 	Key      []PreviewValue
+	// Plugin: a plug-in says which windows hold the record, and a preview runs none.
+	Plugin bool
 	// Windows is how many windows would hold the record: several if they slide, none if
 	// the step has no windows or these leave gaps. Window is the one that starts last; of
 	// a session, the record alone. In processing time it is the one of now.
@@ -178,7 +180,7 @@ func (j *Job) previewStep(st *job.Step, src *sourceSpec, r *PreviewRow) PreviewS
 	for i, name := range key {
 		p.Key = append(p.Key, PreviewValue{st.Key[i], r.Fields[column(src.columns(), name)].Value})
 	}
-	if st.Window == nil {
+	if p.Plugin = st.Windowed() && st.Window.Kind == job.PluginWindow; p.Plugin || !st.Windowed() {
 		return p
 	}
 	var gap stream.Time // 0 where it is null: there is no window then

@@ -189,6 +189,10 @@ func (nativePlugins) Map(context.Context, *job.Plugin, *job.Map, []stream.Kind) 
 	panic("BUG: they are process functions")
 }
 
+func (nativePlugins) Assigner(context.Context, *job.Plugin, *job.Window, []stream.Kind) (udf.Assigner, error) {
+	panic("BUG: they are process functions")
+}
+
 func (nativePlugins) Trigger(context.Context, *job.Plugin, *job.Trigger, []stream.Kind) (udf.Trigger, error) {
 	panic("BUG: they are process functions")
 }

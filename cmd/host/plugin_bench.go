@@ -111,6 +111,10 @@ func (b *pluginBench) run(ctx context.Context, w io.Writer, x *examined) error {
 		if start, err = measureStart(ctx, x.openGenerator); err == nil {
 			err = benched(ctx, x.openGenerator, b.generator)
 		}
+	case x.Assigner != nil:
+		if start, err = measureStart(ctx, x.openAssigner); err == nil {
+			err = benched(ctx, x.openAssigner, b.assigner)
+		}
 	case x.Trigger != nil:
 		return usagef("plugin bench: what a trigger costs depends on its windows, their states and timers; measure a job that uses it")
 	default:
@@ -344,6 +348,21 @@ func (b *pluginBench) mapping(m udf.Map) error {
 	}
 	records, round := b.over(pool, call)
 	return b.measure("map, a record", records, round)
+}
+
+func (b *pluginBench) assigner(a udf.Assigner) error {
+	info := a.Info()
+	var out udf.Assigned
+	call := func(rows *udf.Rows) error {
+		out.Truncate(0)
+		return a.Assign(rows, &out)
+	}
+	pool, err := b.pool(info.Inputs, 1, call)
+	if err != nil {
+		return err
+	}
+	records, round := b.over(pool, call)
+	return b.measure("assign, a record", records, round)
 }
 
 func (b *pluginBench) generator(g udf.Generator) error {

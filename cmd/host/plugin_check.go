@@ -139,6 +139,8 @@ func (x *examined) ownInputs() ([]abi.Column, error) {
 		return x.Generator.Inputs, nil
 	case x.Manifest.Trigger != nil:
 		return x.Manifest.Trigger.Inputs, nil
+	case x.Assigner != nil:
+		return x.Assigner.Inputs, nil
 	}
 	return nil, usagef("plugin check: --data has one record a line, and this plug-in is shown lists of them; test it with plugin test")
 }

@@ -197,6 +197,10 @@ func (x *examined) openTrigger(ctx context.Context) (udf.Trigger, error) {
 	return x.modules.Trigger(ctx, x.plug, &job.Trigger{Plugin: x.Name, Args: x.args}, kindsOf(x.Manifest.Trigger.Inputs))
 }
 
+func (x *examined) openAssigner(ctx context.Context) (udf.Assigner, error) {
+	return x.modules.Assigner(ctx, x.plug, &job.Window{Kind: job.PluginWindow, Plugin: x.Name, Args: x.args}, kindsOf(x.Manifest.Assigner.Inputs))
+}
+
 // once opens a function to see what it is, and that it starts with the arguments.
 func once[F interface{ Close() error }, I any](ctx context.Context, open func(context.Context) (F, error), info func(F) I) (i I, err error) {
 	f, err := open(ctx)
@@ -244,6 +248,12 @@ func (x *examined) check(ctx context.Context, o laws.Options) (*laws.Report, err
 			return nil, err
 		}
 		return laws.Trigger{Info: info, Open: func() (udf.Trigger, error) { return x.openTrigger(ctx) }}.Check(o)
+	case x.Assigner != nil:
+		info, err := once(ctx, x.openAssigner, udf.Assigner.Info)
+		if err != nil {
+			return nil, err
+		}
+		return laws.Assigners(info, func() (udf.Assigner, error) { return x.openAssigner(ctx) }).Check(o)
 	}
-	return nil, usagef("plugin check: window assigners cannot be checked yet")
+	panic("BUG: a manifest without a kind")
 }

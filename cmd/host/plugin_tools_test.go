@@ -53,6 +53,29 @@ var realPlugins = map[string]string{
       rows: [{windows: 2, total: 4, since: 0}]
       side: {calm: [{lasted_ms: 20000, over: "1970-01-01T00:00:20Z"}]}
 `,
+	"own_gap": `
+  - name: a record keeps its session open for its own gap, or the parameter
+    args: {gap_ms: 500}
+    records: [{time: 1000, gap_ms: 250}, {time: 2000}]
+    expect: [[{start: "1970-01-01T00:00:01.000Z", end: "1970-01-01T00:00:01.250Z"}], [{end: "1970-01-01T00:00:02.500Z"}]]
+  - name: no gap is refused
+    records: [{time: 1000}, {time: 1000, gap_ms: 0}]
+    error: gap_ms must be at least 1
+    at: 2
+`,
+	"sessionise": `
+  - name: a session, a bounce, and one that goes on
+    args: {gap_ms: 1000}
+    firings:
+      - {key: ann, start: 0, end: 10000, records: [{time: 1000, page: /a}, {time: 2000, page: /b}, {time: 5000, page: /c}, {time: 9500, page: /d}]}
+      - {key: ann, start: 10000, end: 20000, records: [{time: 10400, page: /e}]}
+    expect:
+      rows:
+        - {start: "1970-01-01T00:00:01.000Z", end: "1970-01-01T00:00:02.000Z", events: 2, entry: /a, exit: /b, open: false}
+        - {start: "1970-01-01T00:00:09.500Z", events: 1, open: true}
+        - {start: "1970-01-01T00:00:09.500Z", end: "1970-01-01T00:00:10.400Z", events: 2, entry: /d, exit: /e, open: false}
+      side: {bounces: [{at: "1970-01-01T00:00:05.000Z", page: /c}]}
+`,
 	"adaptive": `
   - name: it lags twice as far behind as the worst record
     records: [{time: 5000}, {time: 4000}, {time: 9000, kind: flush}]

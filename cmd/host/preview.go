@@ -94,6 +94,8 @@ func previewWindowText(s *engine.PreviewStep) string {
 	switch {
 	case s.Computed:
 		return "not shown: the step computes first"
+	case s.Plugin:
+		return "not shown: a plug-in says which"
 	case s.Windows == 0:
 		return "none"
 	case s.Window == stream.Global:
@@ -166,6 +168,7 @@ type previewLine struct {
 type previewStep struct {
 	Step     string         `json:"step"`
 	Computed bool           `json:"computed,omitempty"`
+	Plugin   bool           `json:"plugin,omitempty"` // a plug-in says which windows hold the record
 	Key      members        `json:"key"`
 	Window   *previewWindow `json:"window"`
 	Windows  int            `json:"windows,omitempty"`
@@ -183,7 +186,7 @@ func previewJSON(r *engine.PreviewRow) previewLine {
 	}
 	p.Time = result.TimeText(r.Time)
 	for _, s := range r.Steps {
-		step := previewStep{Step: s.Step, Computed: s.Computed, Key: s.Key}
+		step := previewStep{Step: s.Step, Computed: s.Computed, Plugin: s.Plugin, Key: s.Key}
 		if s.Windows > 0 && s.Window != stream.Global {
 			step.Window = &previewWindow{result.TimeText(s.Window.Start), result.TimeText(s.Window.End)}
 		}

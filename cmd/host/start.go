@@ -235,6 +235,8 @@ func windowKindText(s *job.Step) string {
 		text += "in " + w.Zone
 	case job.Global:
 		text = "global window"
+	case job.PluginWindow:
+		text = "windows of plug-in " + w.Plugin
 	case job.Count:
 		if text += fmt.Sprintf("of %d", w.Records); w.Every > 0 {
 			text += fmt.Sprintf(" every %d", w.Every)

@@ -34,6 +34,8 @@ func TestStepsAreDescribedInOneLine(t *testing.T) {
 		{"an evictor", job.Step{From: orders, Window: global, Trigger: &job.Trigger{Kind: job.TriggerDelta, Field: "price", Threshold: 3, Abs: true},
 			Evictor: &job.Evictor{Kind: job.EvictTime, Keep: 5 * time.Second, After: true}, Aggregates: count},
 			"orders over all keys, global window, fires when the change of price, up or down, passes 3, keeps the last 5s once it has fired: n (count)"},
+		{"windows of a plug-in", job.Step{From: orders, Window: &job.Window{Kind: job.PluginWindow, Plugin: "own_gap", Time: job.EventTime}, Aggregates: count},
+			"orders over all keys, windows of plug-in own_gap, allowed lateness 0s: n (count)"},
 		{"a plug-in", job.Step{From: orders, Window: global, Trigger: &job.Trigger{Kind: job.TriggerPurging, Inner: &job.Trigger{Kind: job.TriggerPlugin, Plugin: "tally"}}, Aggregates: count},
 			"orders over all keys, global window, fires as plug-in tally says, and empties it: n (count)"},
 		{"a timeout", job.Step{From: orders, Window: global, Trigger: &job.Trigger{Kind: job.TriggerProcessingTimeout, After: time.Second, Reset: true,

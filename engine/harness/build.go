@@ -31,7 +31,7 @@ func errorName(err error) string {
 	switch {
 	case errors.Is(err, window.ErrNoTimestamp), errors.Is(err, join.ErrNoTimestamp):
 		return spec.ErrMissingTimestamp
-	case errors.Is(err, window.ErrGap):
+	case errors.Is(err, window.ErrGap), refusedGap(err):
 		return spec.ErrInvalidGap
 	case errors.Is(err, window.ErrCannotMerge):
 		return spec.ErrTriggerCannotMerge

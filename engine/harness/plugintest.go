@@ -25,7 +25,7 @@ type PluginTest struct {
 	Args map[string]yaml.Node `yaml:"args"`
 
 	// One of these is what the function is shown, as its kind has it.
-	Records []yaml.Node            `yaml:"records"` // aggregate: of one group; map; watermark
+	Records []yaml.Node            `yaml:"records"` // aggregate: of one group; map; watermark; assigner
 	Groups  map[string][]yaml.Node `yaml:"groups"`  // aggregate
 	Left    []yaml.Node            `yaml:"left"`    // pair: every one with every one of Right
 	Right   []yaml.Node            `yaml:"right"`
@@ -34,7 +34,8 @@ type PluginTest struct {
 	// Expect is what must come of it, with some of the columns of each row: a row for an
 	// aggregate, or one by group; a list of rows for each record of a map; the rows of
 	// pairs; {rows, side} of a process function; a time or null for each record of a
-	// watermark generator.
+	// watermark generator; of a window assigner a list of windows {start, end} for each
+	// record, the one that ends last first.
 	Expect yaml.Node `yaml:"expect"`
 	// Error is a part of the message with which the function refuses, or breaks down; At is
 	// the record, pair or firing to blame, from 1; 0: any.

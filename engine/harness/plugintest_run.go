@@ -276,6 +276,38 @@ func (t *PluginTest) Map(m udf.Map) ([]string, error) {
 	return t.judged(got, err)
 }
 
+// Assigner runs the test on a window assigner, which sees all records in one call.
+func (t *PluginTest) Assigner(a udf.Assigner) ([]string, error) {
+	if err := t.must("a window assigner", "records"); err != nil {
+		return nil, err
+	}
+	info := a.Info()
+	b, err := columnsOf(info.Inputs, t.Records)
+	if err != nil {
+		return nil, err
+	}
+	rows := shown(b, info.Inputs, 1)
+	for i := range b.N {
+		rows.Sel = append(rows.Sel, uint32(i))
+	}
+	var out udf.Assigned
+	got := make([]any, b.N)
+	if err = a.Assign(rows, &out); err == nil {
+		out.Each(b.N, func(item int, ws []stream.Window) {
+			ws, f := info.Judge(ws)
+			if f != nil && err == nil {
+				f.Op, err = item, f
+			}
+			list := []any{}
+			for _, w := range ws {
+				list = append(list, map[string]any{"start": timeText(w.Start), "end": timeText(w.End)})
+			}
+			got[item] = list
+		})
+	}
+	return t.judged(got, err)
+}
+
 // Pair runs the test on a pair function: every record of the left side with every one of
 // the right, left one by left one, as in a window join.
 func (t *PluginTest) Pair(p udf.Pair) ([]string, error) {

@@ -17,6 +17,8 @@ type Variant struct {
 	Operator Operator
 	// Trigger has user code decide when windows fire; nil: built-in triggers do.
 	Trigger UserTrigger
+	// Assigner has user code decide which windows records are in; nil: built-in assigners do.
+	Assigner UserAssigner
 }
 
 func (v Variant) String() string {
@@ -29,6 +31,9 @@ func (v Variant) String() string {
 	}
 	if v.Trigger != nil {
 		text += ", triggers of users"
+	}
+	if v.Assigner != nil {
+		text += ", windows of users"
 	}
 	return fmt.Sprintf("%s, parallelism %d", text, v.Parallelism)
 }
@@ -50,7 +55,11 @@ func Variants(s *spec.Scenario) []Variant {
 				out = append(out, Variant{Together: together, Parallelism: p, Operator: op})
 			}
 			if s.Job.Window != nil {
-				out = append(out, Variant{Together: together, Parallelism: p, Trigger: InUserCode})
+				out = append(out, Variant{Together: together, Parallelism: p, Trigger: InUserCode},
+					Variant{Together: together, Parallelism: p, Assigner: AssignInUserCode})
+				if together {
+					out = append(out, Variant{Together: true, Parallelism: p, Trigger: InUserCode, Assigner: AssignInUserCode})
+				}
 			}
 		}
 	}

@@ -125,7 +125,7 @@ func (g *stage) open() error {
 	g.routers, g.locals = nil, nil
 	for in := range inputs {
 		g.routers = append(g.routers, exchange.NewRouter(in, key, 8, inboxes, &g.pool))
-		if join || g.variant.Operator == General || g.variant.Trigger != nil {
+		if join || g.variant.Operator == General || g.variant.Trigger != nil || g.variant.Assigner != nil {
 			continue
 		}
 		s, err := windowSpec(g.job, false)
@@ -162,6 +162,11 @@ func (t *task) open(interval bool) (err error) {
 	s, err := windowSpec(t.stage.job, t.stage.variant.Operator == General)
 	if err != nil {
 		return err
+	}
+	if user := t.stage.variant.Assigner; user != nil {
+		if err := userAssigner(t.stage.job.Window, &s, user); err != nil {
+			return err
+		}
 	}
 	if user := t.stage.variant.Trigger; user != nil {
 		if err := userTrigger(t.stage.job, &s, user); err != nil {

@@ -39,6 +39,9 @@ func (s *Step) Plugins() (adds, fires []string, trigger string) {
 	if s.Map != nil {
 		adds = append(adds, s.Map.Plugin)
 	}
+	if s.Window != nil && s.Window.Plugin != "" {
+		adds = append(adds, s.Window.Plugin)
+	}
 	for t := s.Trigger; t != nil; t = t.Inner {
 		if t.Kind == TriggerPlugin {
 			trigger = t.Plugin

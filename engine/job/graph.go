@@ -256,12 +256,13 @@ type Join struct {
 
 // Window kinds.
 const (
-	Tumbling = "tumbling"
-	Sliding  = "sliding"
-	Session  = "session"
-	Day      = "day"
-	Global   = "global"
-	Count    = "count"
+	Tumbling     = "tumbling"
+	Sliding      = "sliding"
+	Session      = "session"
+	Day          = "day"
+	Global       = "global"
+	Count        = "count"
+	PluginWindow = "plugin" // a plug-in says which windows a record is in
 )
 
 // Words for the two times.
@@ -282,6 +283,10 @@ type Window struct {
 	Zone     string        // day: IANA name
 	Records  int           // count: records of a window
 	Every    int           // count, sliding: records between firings; 0: tumbling
+	Plugin   string        // plugin: its name; Columns and Args are bound to it
+	Columns  []Column
+	Args     []Arg
+	Merges   bool // plugin: its windows merge, as sessions do (S45)
 }
 
 // Trigger kinds.

@@ -13,6 +13,7 @@ const (
 	MapKind
 	GeneratorKind
 	TriggerKind
+	AssignerKind
 )
 
 // kindTexts says for people what a kind is and where its plug-ins stand; %s is the name of
@@ -24,6 +25,7 @@ var kindTexts = [...]struct{ what, where string }{
 	MapKind:       {"a function of single records", "in a step without a window: map: {plugin: %s, …}"},
 	GeneratorKind: {"a watermark generator", "in a source: watermark: {plugin: %s, …}"},
 	TriggerKind:   {"a trigger", "in a step with a window: trigger: {plugin: %s, …}"},
+	AssignerKind:  {"a window assigner", "in a step: window: {plugin: %s, …}"},
 }
 
 // pluginAs finds the plug-in that n names, which must be of a kind, or reports that there is

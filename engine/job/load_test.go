@@ -49,7 +49,7 @@ func world() job.LoadOptions {
 			"jobs/data/a.jsonl": file, "jobs/data/b.jsonl": file, "jobs/data/c.csv": file,
 			"jobs/data/deep/d.jsonl": file,
 			"jobs/stats.wasm":        file, "jobs/scaled.wasm": file, "jobs/text.wasm": file,
-			"jobs/grades.wasm": file, "jobs/unpaid.wasm": file, "jobs/ratios.wasm": file, "jobs/alerts.wasm": file, "jobs/visits.wasm": file, "jobs/match.wasm": file, "jobs/sessions.wasm": file, "jobs/both.wasm": file, "jobs/beats.wasm": file, "jobs/cut.wasm": file, "jobs/urgent.wasm": file, "jobs/rounds.wasm": file,
+			"jobs/grades.wasm": file, "jobs/unpaid.wasm": file, "jobs/ratios.wasm": file, "jobs/alerts.wasm": file, "jobs/visits.wasm": file, "jobs/match.wasm": file, "jobs/sessions.wasm": file, "jobs/both.wasm": file, "jobs/beats.wasm": file, "jobs/cut.wasm": file, "jobs/urgent.wasm": file, "jobs/rounds.wasm": file, "jobs/own_gap.wasm": file, "jobs/shifts.wasm": file,
 			"jobs/out/old.jsonl":            file,
 			"jobs/taken/orders.bad.jsonl/x": file,
 			"dev/null":                      {Mode: fs.ModeDevice},
@@ -200,6 +200,15 @@ func (functions) Plugin(p *job.Plugin) (job.FunctionInfo, error) {
 			Params:  []job.Param{{Name: "wait_ms", Kind: stream.Int64, Default: job.Arg{Kind: stream.Int64, Int: 1000}}},
 			Trigger: &job.TriggerInfo{MayPurge: name == "urgent", Merges: name == "rounds"},
 		}, nil
+	case name == "own_gap": // a window assigner; the next one has no columns, and its windows stay apart
+		return job.FunctionInfo{
+			Kind:     job.AssignerKind,
+			Inputs:   []job.Input{{Name: "gap_ms", Kinds: []stream.Kind{stream.Int64}}},
+			Params:   []job.Param{{Name: "gap_ms", Kind: stream.Int64, Default: job.Arg{Kind: stream.Int64, Int: 60_000}}},
+			Assigner: &job.AssignerInfo{Merges: true},
+		}, nil
+	case name == "shifts":
+		return job.FunctionInfo{Kind: job.AssignerKind, Assigner: &job.AssignerInfo{}}, nil
 	case name == "both": // over the sides of a coGroup
 		return job.FunctionInfo{
 			Outputs: []stream.Field{{Name: "ratio", Kind: stream.Float64}},
@@ -369,6 +378,8 @@ func describeStep(b *bytes.Buffer, s *job.Step) {
 			fmt.Fprintf(b, " gap %s field %q", w.Gap, w.GapField)
 		case job.Day:
 			fmt.Fprintf(b, " zone %s", w.Zone)
+		case job.PluginWindow:
+			fmt.Fprintf(b, " %q columns %v args %v merges %t", w.Plugin, w.Columns, w.Args, w.Merges)
 		case job.Count:
 			fmt.Fprintf(b, " records %d every %d", w.Records, w.Every)
 		}

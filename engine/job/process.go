@@ -114,8 +114,8 @@ func (r *reader) processState(s *stepSpec, c *object, p *Process, what string, i
 	default:
 		p.TTL, _ = scalar(c, "state_ttl", duration(durationRule{off: true}))
 	}
-	if known && info.Process.WindowState && s.Window != nil && s.Window.Kind == Session {
-		r.report(c.at, "%s: %s keeps state of each window, and sessions, which merge, have none (S91); take windows that do not merge, or a function with state of keys", c.path, what)
+	if known && info.Process.WindowState && s.Window != nil && s.Window.Merging() {
+		r.report(c.at, "%s: %s keeps state of each window, and windows that merge, such as sessions, have none (S91); take windows that do not merge, or a function with state of keys", c.path, what)
 	}
 }
 

@@ -14,9 +14,15 @@ type FunctionInfo struct {
 	OrderInsensitive bool // the order of records makes no difference to the result
 	Fixed            bool // an accumulator has a fixed size
 
-	Process *ProcessInfo // of ProcessKind
-	Pair    *PairInfo    // of PairKind
-	Trigger *TriggerInfo // of TriggerKind
+	Process  *ProcessInfo  // of ProcessKind
+	Pair     *PairInfo     // of PairKind
+	Trigger  *TriggerInfo  // of TriggerKind
+	Assigner *AssignerInfo // of AssignerKind
+}
+
+// AssignerInfo is what a window assigner does beside naming windows.
+type AssignerInfo struct {
+	Merges bool // windows of a key that touch become one
 }
 
 // TriggerInfo is what a trigger does beside firing.

@@ -289,7 +289,7 @@ func (r *reader) grouping(s *stepSpec, o *object, in ...*shape) bool {
 func (r *reader) errors(s *stepSpec, o *object) {
 	has := func(key string) bool { return o.n.find(key) != nil }
 	passes := s.Join == nil && !has("process") && !has("window") && !has("aggregates") && !has("filter") && !has("derive") && !has("map") && (has("project") || len(s.From) > 1)
-	pairs := s.Join != nil && !has("process") && !has("apply") && (s.Window == nil || s.Window.GapField == "")
+	pairs := s.Join != nil && !has("process") && !has("apply") && (s.Window == nil || s.Window.GapField == "" && s.Window.Plugin == "")
 	if passes || pairs {
 		o.without("on_error", "the step computes nothing that a record could fail in")
 		s.OnError = failStep

@@ -140,7 +140,7 @@ func (r *reader) fits(s *stepSpec, at place, path string, t *Trigger, around []s
 		return t
 	}
 	w := s.Window
-	global, clock, merging := w.Kind == Global, w.Time == ProcessingTime, w.Kind == Session
+	global, clock, merging := w.Kind == Global, w.Time == ProcessingTime, w.Merging()
 	inside := func(kind string) bool { return slices.Contains(around, kind) }
 	counts := t.Time == EventTime // what fires by event time
 	wrong := ""

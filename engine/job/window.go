@@ -26,11 +26,12 @@ const (
 //	{day: Asia/Shanghai}
 //	{count: 100}, {count: {size: 100, slide: 10}}
 //	{global: {}}
+//	{plugin: own_gap, columns: {gap_ms: patience}, args: {…}}
 //
 // and beside the kind, where they have a meaning, allowed_lateness and time.
 func (r *reader) window(s *stepSpec, o *object, in []*shape) {
-	const kinds = "must name a kind of window: tumbling, sliding, session, day, count or global, such as {tumbling: 10s}"
-	kind := o.one(kinds, Tumbling, Sliding, Session, Day, Count, Global)
+	const kinds = "must name a kind of window: tumbling, sliding, session, day, count, global or plugin, such as {tumbling: 10s}"
+	kind := o.one(kinds, Tumbling, Sliding, Session, Day, Count, Global, PluginWindow)
 	if dropped(o.n.find(kind)) {
 		kind = ""
 	}
@@ -54,6 +55,17 @@ func (r *reader) window(s *stepSpec, o *object, in []*shape) {
 			r.note(c.path, "{}", c.at)
 		}
 		c.close()
+	case PluginWindow:
+		r.windowPlugin(s, w, o, in)
+	}
+	for _, key := range []string{"columns", "args"} {
+		switch kind {
+		case PluginWindow:
+		case "":
+			o.get(key)
+		default:
+			o.without(key, "it is for plug-ins")
+		}
 	}
 	switch kind {
 	case "":
@@ -63,6 +75,8 @@ func (r *reader) window(s *stepSpec, o *object, in []*shape) {
 		return
 	case Tumbling, Sliding, Session:
 		w.Time, _ = scalar(o, "time", choice(EventTime, ProcessingTime))
+	case PluginWindow:
+		o.without("time", "windows of a plug-in are windows of event time")
 	case Day:
 		o.without("time", "calendar days are days of event time")
 	case Count:

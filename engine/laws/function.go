@@ -10,7 +10,8 @@ import (
 )
 
 // Function is a function that answers item by item, to be judged: of single records, of
-// pairs, of firings, or a watermark generator. Maps, Pairs, Processes and Generators make one.
+// pairs, of firings, a watermark generator or a window assigner. Maps, Pairs, Processes,
+// Generators and Assigners make one.
 type Function struct {
 	open   func() (shower, error)
 	inputs []udf.Input

@@ -10,7 +10,7 @@ import (
 	"tidemark/engine/udf"
 )
 
-// What shows items to the four contracts of package udf, in one way.
+// What shows items to the five contracts of package udf, in one way.
 
 // Maps makes a Function of one of single records.
 func Maps(info udf.MapInfo, open func() (udf.Map, error)) Function {
@@ -46,6 +46,14 @@ func Generators(info udf.GeneratorInfo, open func() (udf.Generator, error)) Func
 	return Function{inputs: info.Inputs, states: "the state of the split", open: func() (shower, error) {
 		g, err := open()
 		return generatorShower{g}, err
+	}}
+}
+
+// Assigners makes one of a window assigner.
+func Assigners(info udf.AssignerInfo, open func() (udf.Assigner, error)) Function {
+	return Function{inputs: info.Inputs, open: func() (shower, error) {
+		a, err := open()
+		return assignerShower{a}, err
 	}}
 }
 
@@ -202,6 +210,31 @@ func (s generatorShower) show(items []Record, kept *states) ([]string, error) {
 		if at != stream.MinTime {
 			answers[i] = fmt.Sprintf("watermark %d", at)
 		}
+	}
+	return answers, nil
+}
+
+type assignerShower struct{ udf.Assigner }
+
+// show shows items to an assigner. Windows that break a rule are a failure of their record,
+// as for the engine.
+func (s assignerShower) show(items []Record, _ *states) ([]string, error) {
+	info := s.Info()
+	var out udf.Assigned
+	if err := s.Assign(rowsOf(info.Inputs, items, 1), &out); err != nil {
+		return nil, err
+	}
+	answers := make([]string, len(items))
+	var fail error
+	out.Each(len(items), func(item int, ws []stream.Window) {
+		ws, f := info.Judge(ws)
+		if f != nil && fail == nil {
+			f.Op, fail = item, f
+		}
+		answers[item] = fmt.Sprint(ws)
+	})
+	if fail != nil {
+		return nil, fail
 	}
 	return answers, nil
 }

@@ -141,6 +141,9 @@ func describe(m *abi.Manifest) job.FunctionInfo {
 	if t := m.Trigger; t != nil {
 		return job.FunctionInfo{Kind: job.TriggerKind, Inputs: jobInputs(t.Inputs), Params: jobParams(t.Params), Trigger: &job.TriggerInfo{MayPurge: t.MayPurge, Merges: t.Merges}}
 	}
+	if a := m.Assigner; a != nil {
+		return job.FunctionInfo{Kind: job.AssignerKind, Inputs: jobInputs(a.Inputs), Params: jobParams(a.Params), Assigner: &job.AssignerInfo{Merges: a.Merges}}
+	}
 	p := m.Process
 	d := &job.ProcessInfo{KeyState: p.KeyState, WindowState: p.WindowState}
 	for _, l := range p.Lists {
@@ -228,6 +231,15 @@ func (ps *Plugins) Map(ctx context.Context, p *job.Plugin, m *job.Map, kinds []s
 func (ps *Plugins) Trigger(ctx context.Context, p *job.Plugin, t *job.Trigger, kinds []stream.Kind) (udf.Trigger, error) {
 	fn := &trigger{}
 	if err := ps.start(ctx, p, &fn.worker, func(m *abi.Manifest) error { return fn.bind(m.Trigger, t, kinds) }); err != nil {
+		return nil, err
+	}
+	return fn, nil
+}
+
+// Assigner does the same for a window assigner.
+func (ps *Plugins) Assigner(ctx context.Context, p *job.Plugin, w *job.Window, kinds []stream.Kind) (udf.Assigner, error) {
+	fn := &assigner{}
+	if err := ps.start(ctx, p, &fn.worker, func(m *abi.Manifest) error { return fn.bind(m.Assigner, w, kinds) }); err != nil {
 		return nil, err
 	}
 	return fn, nil

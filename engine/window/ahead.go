@@ -148,7 +148,7 @@ func (o *General) lookAhead(k *keyState, b *stream.Batch, i int) error {
 			continue
 		}
 		var err error
-		if f.windows, err = o.cfg.Assigner.Assign(f.windows[:0], b.Time[row], o.now, 0); err != nil { // only sessions have gaps
+		if f.windows, err = o.windowsOf(f.windows[:0], b, row); err != nil {
 			break // the row says so when its turn comes
 		}
 		key := string(b.Key[row].Bytes(b.Blob))

@@ -63,12 +63,13 @@ type General struct {
 	keys   map[string]*keyState
 	// timers by domain. They are one queue for the subtask, so that firings leave in
 	// order of time; a pane knows its own.
-	timers [2]timerQueue
-	live   [2]int // timers that are set; the queues hold deleted ones too
-	table  *state.Cells
-	shared *shared      // nil: each pane has accumulators of its own, in table
-	user   *userTrigger // nil: the trigger is a built-in one
-	lists  bool
+	timers   [2]timerQueue
+	live     [2]int // timers that are set; the queues hold deleted ones too
+	table    *state.Cells
+	shared   *shared       // nil: each pane has accumulators of its own, in table
+	user     *userTrigger  // nil: the trigger is a built-in one
+	assigner *userAssigner // nil: the assigner is a built-in one
+	lists    bool
 	// lazy: sessions with the event-time trigger have one timer, at some time that is not
 	// behind the next thing to do; when it comes too early it moves on (M2). Nobody can
 	// tell, since a timer that is not the window's end means nothing to that trigger.
@@ -117,6 +118,7 @@ func NewGeneral(cfg GeneralConfig, out Output) (*General, error) {
 	o.agenda.first, o.agenda.stage = 1, 1 // a pane that has not acted has 0
 	o.lazy = cfg.Assigner.Merging() && cfg.Assigner.EventTime() && trigger.IsEventTime(cfg.Trigger)
 	o.user = newUserTrigger(&o.cfg)
+	o.assigner, _ = cfg.Assigner.(*userAssigner)
 	o.attach(cfg.Process, cfg.Key, cfg.Fine, cfg.Guard)
 	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
 		return nil, err
@@ -168,6 +170,9 @@ func (o *General) Close() error {
 	if fn := trigger.User(o.cfg.Trigger); fn != nil {
 		err = errors.Join(err, fn.Close())
 	}
+	if fn := UserAssigner(o.cfg.Assigner); fn != nil {
+		err = errors.Join(err, fn.Close())
+	}
 	return err
 }
 
@@ -175,6 +180,13 @@ func (o *General) Close() error {
 func (o *General) Process(b *stream.Batch) error {
 	if o.user != nil {
 		o.user.start()
+	}
+	if o.assigner != nil {
+		if err := o.assigner.start(b, func(row int) bool {
+			return !o.dropped(b.Key[row].Bytes(b.Blob)) && o.guard.barsRecord(b.Hash[row]) == nil
+		}); err != nil {
+			return err
+		}
 	}
 	return o.run(b, o)
 }
@@ -399,6 +411,11 @@ func (o *General) forgetKey(k *keyState) {
 	}
 }
 
+// dropped reports whether records of a key take no part.
+func (o *General) dropped(key []byte) bool {
+	return o.cfg.DropNullKey && stream.KeyHasNull(key, o.cfg.Key)
+}
+
 // record judges one row and gives it to its windows.
 func (o *General) record(b *stream.Batch, i int) error {
 	if o.cfg.SetAside { // it is tried on copies of what is there
@@ -407,7 +424,7 @@ func (o *General) record(b *stream.Batch, i int) error {
 		}
 	}
 	ts, key := b.Time[i], b.Key[i].Bytes(b.Blob)
-	if o.cfg.DropNullKey && stream.KeyHasNull(key, o.cfg.Key) {
+	if o.dropped(key) {
 		o.ledger.Filtered++
 		return nil
 	}
@@ -415,13 +432,12 @@ func (o *General) record(b *stream.Batch, i int) error {
 	if event && ts <= o.wm && ts != stream.MinTime {
 		o.ledger.Behind++
 	}
-	gap := stream.Time(0)
-	if o.cfg.GapCol >= 0 {
-		gap = stream.Time(b.Cols[o.cfg.GapCol].Ints[i])
+	if f := o.refusal(b, i); f != nil {
+		o.ledger.Failed++
+		return o.out.Refused(b, i, stream.Global, f)
 	}
 	var err error
-	o.windows, err = o.cfg.Assigner.Assign(o.windows[:0], ts, o.now, gap)
-	if err != nil {
+	if o.windows, err = o.windowsOf(o.windows[:0], b, i); err != nil {
 		return fault.As(fault.ErrUser, err)
 	}
 	k := o.keys[string(key)]
@@ -487,6 +503,9 @@ func (o *General) pane(k *keyState, w stream.Window, b *stream.Batch, i int) (*p
 	}
 	if o.late(w) {
 		return nil, nil
+	}
+	if o.assigner != nil { // windows that end earlier may begin later
+		o.at = len(k.panes)
 	}
 	if at := o.at - 1; at >= 0 && k.panes[at].id == w { // as a rule
 		o.at = at
@@ -617,6 +636,10 @@ func (o *General) account(k *keyState) {
 		o.accepted[0].records++
 		return
 	}
+	if o.assigner != nil {
+		k.holdings.add(o.accepted)
+		return
+	}
 	k.cohorts.add(o.accepted[len(o.accepted)-1].window.Start, o.accepted[0].window.Start)
 }
 
@@ -639,6 +662,7 @@ func (o *General) settle(p *pane) {
 	class(p.records, fired)
 	p.records = 0
 	p.owner.cohorts.settle(p.window.Start, fired, class)
+	p.owner.holdings.settle(p, fired, class)
 }
 
 var _ Operator = (*General)(nil)

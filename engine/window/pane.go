@@ -15,9 +15,10 @@ type keyState struct {
 	// sessions are the windows in flight of a merging assigner, by start; none touch.
 	sessions []*pane
 	// cohorts account for records that several windows hold (overlapping windows only).
-	cohorts cohorts
-	acted   uint64    // stage of the agenda in which a pane of it was fired last
-	slices  *sliceKey // where panes share them
+	cohorts  cohorts
+	holdings holdings  // the same for windows of a user's assigner
+	acted    uint64    // stage of the agenda in which a pane of it was fired last
+	slices   *sliceKey // where panes share them
 }
 
 // pane is one window of one key: its contents, its trigger's state, its timers. A pane
@@ -41,8 +42,9 @@ type pane struct {
 
 	owner    *keyState
 	elements *elements
-	own      *ownPane // of a user's trigger; nil: nothing yet
-	records  int64    // accepted so far: the ledger's, not touched by a purge
+	own      *ownPane   // of a user's trigger; nil: nothing yet
+	records  int64      // accepted so far: the ledger's, not touched by a purge
+	held     []*holding // records that other windows hold too
 
 	ended    bool            // fired at or after its end
 	purged   bool            // contents are what came since a purge

@@ -66,6 +66,9 @@ func (s *Spec) choose() Choice {
 	case s.shares() && g.slide >= minSlicedSlide && s.sharingPays():
 		return Choice{Contents: SliceRun, Reason: "windows overlap and the functions do not mind the order of records, so windows share slices; the trigger decides for each key and window"}
 	}
+	if UserAssigner(s.Assigner) != nil {
+		return Choice{Contents: Panes, Reason: "a plug-in says which windows a record is in, and the trigger decides for each key and window"}
+	}
 	return Choice{Contents: Panes, Reason: "the trigger decides for each key and window"}
 }
 

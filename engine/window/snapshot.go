@@ -154,6 +154,9 @@ func (o *General) writeKey(w *state.Writer, k *keyState) {
 	for _, p := range panes {
 		o.writePane(w, p, slices.Contains(k.sessions, p))
 	}
+	if o.assigner != nil {
+		writeHoldings(w, panes)
+	}
 }
 
 func (o *General) writePane(w *state.Writer, p *pane, inFlight bool) {
@@ -218,6 +221,9 @@ func (o *General) readKey(r *state.Reader) {
 			k.sessions = append(k.sessions, p) // panes are written by start
 		}
 		o.readPane(r, p)
+	}
+	if o.assigner != nil {
+		k.readHoldings(r)
 	}
 }
 

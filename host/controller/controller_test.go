@@ -379,6 +379,10 @@ func (m oneModule) Aggregate(context.Context, *job.Plugin, *job.Aggregate, []str
 	return m.instance, nil
 }
 
+func (oneModule) Assigner(context.Context, *job.Plugin, *job.Window, []stream.Kind) (udf.Assigner, error) {
+	panic("BUG: it is an aggregate")
+}
+
 func (oneModule) Trigger(context.Context, *job.Plugin, *job.Trigger, []stream.Kind) (udf.Trigger, error) {
 	panic("BUG: it is an aggregate")
 }
