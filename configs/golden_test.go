@@ -22,15 +22,17 @@ import (
 
 // goldenCase is an entry of expected/cases.json.
 type goldenCase struct {
-	Config   string           `json:"config"`
-	Data     string           `json:"data"`
-	Source   string           `json:"source"`
-	Step     string           `json:"step"`
-	Complete bool             `json:"complete"`
-	Splits   int              `json:"splits"`
-	Results  string           `json:"results"`
-	Late     string           `json:"late"` // empty: no late rows
-	Ledger   map[string]int64 `json:"ledger"`
+	Config   string `json:"config"`
+	Data     string `json:"data"`
+	Source   string `json:"source"`
+	Step     string `json:"step"`
+	Complete bool   `json:"complete"`
+	Splits   int    `json:"splits"`
+	Results  string `json:"results"`
+	Late     string `json:"late"` // empty: no late rows
+	// Sides are the rows of side outputs, by the name of the sink that writes one.
+	Sides  map[string]string `json:"sides"`
+	Ledger map[string]int64  `json:"ledger"`
 }
 
 func (c goldenCase) name() string {
@@ -113,6 +115,11 @@ func (c goldenCase) check(t *testing.T, dir string, yaml []byte, s shape, module
 	out := filepath.Join(dir, "out", strings.TrimSuffix(c.Config, ".yaml"))
 	if d := differences(wantResults, readRowFile(t, filepath.Join(out, "results.jsonl"), false)); d != "" {
 		t.Errorf("results differ:\n%s", d)
+	}
+	for name, want := range c.Sides {
+		if d := differences(readRowFile(t, "expected/"+want, false), readRowFile(t, filepath.Join(out, name+".jsonl"), false)); d != "" {
+			t.Errorf("%s differ:\n%s", name, d)
+		}
 	}
 	late := filepath.Join(out, "late.jsonl") // where the job has a sink for it
 	if _, err := os.Stat(late); err != nil {

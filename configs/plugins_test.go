@@ -12,7 +12,7 @@ import (
 func buildPlugins(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, name := range []string{"stats", "distinct", "alerts"} {
+	for _, name := range []string{"stats", "distinct", "alerts", "sessionise"} {
 		built, err := toolchain.Build(t.Context(), filepath.Join("..", "plugins", name))
 		if err != nil {
 			t.Fatalf("build plug-in %s: %v", name, err)

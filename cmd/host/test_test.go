@@ -12,7 +12,7 @@ import (
 )
 
 func TestTheTestsOfExamplesPass(t *testing.T) {
-	dir := examples(t, "alerts")
+	dir := examples(t, "alerts", "sessionise")
 	files, err := filepath.Glob(filepath.Join(dir, "*.test.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no tests: %v", err)
