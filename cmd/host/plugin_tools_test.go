@@ -102,6 +102,9 @@ func TestToolsOnRealPlugins(t *testing.T) {
 			t.Errorf("%s: exit code %d\n%s%s", name, code, out, stderr)
 		}
 	}
+	if lines, out := benchLines(t, dir, "own_gap.wasm", "--records", "2000"); lines["assign, a record"][1] == "" {
+		t.Errorf("no line for the records of a window assigner:\n%s", out)
+	}
 }
 
 // A trigger is checked on what happens to windows, with its arguments and on records of the

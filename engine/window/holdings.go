@@ -60,7 +60,11 @@ func (l *holdings) put(h *holding) {
 func (l *holdings) settle(p *pane, fired bool, class func(records int64, fired bool)) {
 	for _, h := range p.held {
 		h.fired = h.fired || fired
-		h.panes = slices.DeleteFunc(h.panes, func(q *pane) bool { return q == p })
+		if last := len(h.panes) - 1; h.panes[last] == p { // as a rule: windows go in order of their ends
+			h.panes = h.panes[:last]
+		} else {
+			h.panes = slices.DeleteFunc(h.panes, func(q *pane) bool { return q == p })
+		}
 		delete(*l, h.key)
 		h.key = ""
 		if len(h.panes) == 0 {

@@ -109,10 +109,11 @@ func (a *Assigner) serve(f frame) status {
 		return badFrame
 	}
 	w := &a.assigned
+	*w = Assigned{answer: answer{f: f}, a: a} // once: it begins no rows
 	for i := range int(f.rows) {
 		f.op = uint32(i)
 		start := f.outUsed
-		*w = Assigned{answer: w.next(f, i), a: a}
+		w.i = i
 		if st := w.settle(start, a.fn(w)); st != ok {
 			return st
 		}
