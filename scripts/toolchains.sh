@@ -58,7 +58,7 @@ flags="-std=c11 -O1 -g -Wall -Wextra -Wpedantic -Werror -fsanitize=address,undef
 cc $flags -o "$work/sdk" sdk/c/*.c
 "$work/sdk"
 for dir in plugins/c/*/; do
-	cc $flags -o "$work/plugin" "$dir"*.c sdk/c/tidemark.c sdk/c/manifest.c sdk/c/twin.c
+	cc $flags -o "$work/plugin" "$dir"*.c $(ls sdk/c/*.c | grep -v _test)
 	"$work/plugin"
 done
 

@@ -168,58 +168,176 @@ static const char *check_name(const char *what, const char *const *names, uint32
     return NULL;
 }
 
-static const char *check_functions(const tm_aggregate *a)
+static const char *check_inputs(const char *what, tm_input *const *cols)
 {
-    const char *what = "aggregate";
-    if (!a->merge || !a->result || (!a->add && !a->add_batch))
-        return say(what, a->name, "it must have the functions add (or add_batch), merge and result");
-    if (a->add && a->add_batch)
-        return say(what, a->name, "it has both add and add_batch");
-    if (!a->encode != !a->decode)
-        return say(what, a->name, "it has only one of encode and decode");
-    if (a->encode && a->add_batch)
-        return say(what, a->name, "add_batch is for accumulators of a fixed size, this one has encode: use add");
-    if (a->size == 0)
-        return say(what, a->name, "its .size is 0: it is the sizeof the accumulator");
-    if (!a->encode && a->size > MAX_WIDTH)
-        return say(what, a->name, "its accumulator has more than 4096 bytes: write it with encode and decode");
+    const char *names[TM_MAX_COLUMNS], *bad;
+    for (uint32_t i = 0; cols[i]; i++) {
+        if (i < TM_MAX_COLUMNS)
+            names[i] = cols[i]->name;
+        if ((bad = check_name(what, names, i)))
+            return bad;
+    }
     return NULL;
 }
 
-const char *tm_check(const tm_aggregate *a)
+static const char *check_outputs(const char *of, const char *name, tm_output *const *cols)
 {
     const char *names[TM_MAX_COLUMNS], *bad;
-    if (!good_name(a->name, '-'))
-        return say("aggregate", a->name ? a->name : "", "a name matches [a-z][a-z0-9_-]{0,62}");
-    if (!a->version || tm_length(a->version) > MAX_VERSION)
-        return say("aggregate", a->name, "it needs a .version of at most 64 bytes");
-    if (a->schema > INT32_MAX)
-        return say("aggregate", a->name, "its .schema counts from 1");
-    if (!a->outputs[0])
-        return say("aggregate", a->name, "it has no output column");
-    if ((bad = check_functions(a)))
-        return bad;
-    for (uint32_t i = 0; a->inputs[i]; i++) {
+    if (!cols[0])
+        return say(of, name, "it has no output column");
+    for (uint32_t i = 0; cols[i]; i++) {
         if (i < TM_MAX_COLUMNS)
-            names[i] = a->inputs[i]->name;
-        if ((bad = check_name("input", names, i)))
-            return bad;
-    }
-    for (uint32_t i = 0; a->outputs[i]; i++) {
-        if (i < TM_MAX_COLUMNS)
-            names[i] = a->outputs[i]->name;
+            names[i] = cols[i]->name;
         if ((bad = check_name("output", names, i)))
             return bad;
     }
-    for (uint32_t i = 0; a->params[i]; i++) {
+    return NULL;
+}
+
+static const char *check_params(tm_param *const *params)
+{
+    const char *names[TM_MAX_COLUMNS], *bad;
+    for (uint32_t i = 0; params[i]; i++) {
         if (i < TM_MAX_COLUMNS)
-            names[i] = a->params[i]->name;
+            names[i] = params[i]->name;
         if ((bad = check_name("param", names, i)))
             return bad;
-        if (a->params[i]->fallback && (bad = bad_default(a->params[i])))
+        if (params[i]->fallback && (bad = bad_default(params[i])))
             return say("param", names[i], bad);
     }
     return NULL;
+}
+
+static const char *check_sides(tm_side *const *sides)
+{
+    static const char *const taken[] = {"results", "late", "failed", "bad"};
+    const char *names[TM_MAX_SIDES], *bad;
+    for (uint32_t i = 0; sides[i]; i++) {
+        if (i == TM_MAX_SIDES)
+            return say("side output", NULL, "there are more than 16");
+        names[i] = sides[i]->name;
+        if ((bad = check_name("side output", names, i)) || (bad = check_outputs("side output", names[i], sides[i]->outputs)))
+            return bad;
+        for (uint32_t k = 0; k < sizeof taken / sizeof *taken; k++)
+            if (same(names[i], taken[k]))
+                return say("side output", names[i], "every step has an output of that name");
+    }
+    return NULL;
+}
+
+/* ---- Kinds ------------------------------------------------------------------------- */
+
+/* What the kind of a plug-in is called, in texts for people. */
+static const char *kind_of(const tm_module *m)
+{
+    return m->aggregate   ? "aggregate"
+           : m->process   ? "process function"
+           : m->pair      ? "pair function"
+           : m->map       ? "function of single records"
+           : m->watermark ? "watermark generator"
+           : m->trigger   ? "trigger"
+           : m->assigner  ? "window assigner"
+                          : "plug-in";
+}
+
+static const char *check_aggregate(const char *name, const tm_aggregate *a)
+{
+    const char *what = "aggregate", *bad;
+    if (a->schema > INT32_MAX)
+        return say(what, name, "its .schema counts from 1");
+    if (!a->merge || !a->result || (!a->add && !a->add_batch))
+        return say(what, name, "it must have the functions add (or add_batch), merge and result");
+    if (a->add && a->add_batch)
+        return say(what, name, "it has both add and add_batch");
+    if (!a->encode != !a->decode)
+        return say(what, name, "it has only one of encode and decode");
+    if (a->encode && a->add_batch)
+        return say(what, name, "add_batch is for accumulators of a fixed size, this one has encode: use add");
+    if (a->size == 0)
+        return say(what, name, "its .size is 0: it is the sizeof the accumulator");
+    if (!a->encode && a->size > MAX_WIDTH)
+        return say(what, name, "its accumulator has more than 4096 bytes: write it with encode and decode");
+    return (bad = check_inputs("input", a->inputs)) ? bad : check_outputs(what, name, a->outputs);
+}
+
+static const char *check_process(const char *name, const tm_process *p)
+{
+    const char *what = "process function", *bad;
+    tm_list *const lists[] = {p->records, p->left, p->right};
+    if (!p->each)
+        return say(what, name, "it must have the function each");
+    if (p->schema > INT32_MAX)
+        return say(what, name, "its .schema counts from 1");
+    if (!p->left != !p->right)
+        return say(what, name, "it has one of left and right: a function of both sides has both");
+    if (p->left && (p->records || p->left == p->right))
+        return say(what, name, p->records ? "it has records beside left and right" : "its left and right are one list");
+    if (p->key_state && p->key_state == p->window_state)
+        return say(what, name, "its key_state and window_state are one state");
+    for (int k = 0; k < 3; k++)
+        if (lists[k] && (bad = check_inputs("record column", lists[k]->cols)))
+            return bad;
+    if ((bad = check_inputs("input", p->inputs)) || (bad = check_outputs(what, name, p->outputs)))
+        return bad;
+    return check_sides(p->sides);
+}
+
+static const char *check_pairs(const char *name, const tm_pairs *p)
+{
+    const char *what = "pair function", *bad;
+    if (!p->each)
+        return say(what, name, "it must have the function each");
+    for (uint32_t l = 0; p->left[l]; l++)
+        for (uint32_t r = 0; p->right[r]; r++)
+            if (p->left[l] == p->right[r])
+                return say("column", p->left[l]->name, "it stands on both sides: declare one for each");
+    if ((bad = check_inputs("left column", p->left)) || (bad = check_inputs("right column", p->right)))
+        return bad;
+    return check_outputs(what, name, p->outputs);
+}
+
+static const char *check_map(const char *name, const tm_map *p)
+{
+    const char *what = "function of single records", *bad;
+    if (!p->each)
+        return say(what, name, "it must have the function each");
+    return (bad = check_inputs("input", p->inputs)) ? bad : check_outputs(what, name, p->outputs);
+}
+
+/* A function that answers no columns. */
+static const char *check_decider(const char *what, const char *name, const char *needs, bool has, uint32_t schema, tm_input *const *inputs)
+{
+    if (!has)
+        return say(what, name, needs);
+    if (schema > INT32_MAX)
+        return say(what, name, "its .schema counts from 1");
+    return check_inputs("input", inputs);
+}
+
+const char *tm_check(const tm_module *m)
+{
+    const char *what = kind_of(m), *bad;
+    if (!good_name(m->name, '-'))
+        return say(what, m->name ? m->name : "", "a name matches [a-z][a-z0-9_-]{0,62}");
+    if (!m->version || tm_length(m->version) > MAX_VERSION)
+        return say(what, m->name, "it needs a .version of at most 64 bytes");
+    if (!m->aggregate + !m->process + !m->pair + !m->map + !m->watermark + !m->trigger + !m->assigner != 6)
+        return say("plug-in", m->name, "it is exactly one of aggregate, process, pair, map, watermark, trigger and assigner");
+    if ((bad = check_params(m->params)))
+        return bad;
+    if (m->aggregate)
+        return check_aggregate(m->name, m->aggregate);
+    if (m->process)
+        return check_process(m->name, m->process);
+    if (m->pair)
+        return check_pairs(m->name, m->pair);
+    if (m->map)
+        return check_map(m->name, m->map);
+    if (m->watermark)
+        return check_decider(what, m->name, "it must have the function each", m->watermark->each, m->watermark->schema, m->watermark->inputs);
+    if (m->trigger)
+        return check_decider(what, m->name, "it must have the function element", m->trigger->element, m->trigger->schema, m->trigger->inputs);
+    return check_decider(what, m->name, "it must have the function assign", m->assigner->assign, 1, m->assigner->inputs);
 }
 
 /* ---- What is written --------------------------------------------------------------- */
@@ -240,28 +358,60 @@ static void put_flag(const char *name, bool v)
     put(v ? "true" : "false");
 }
 
-size_t tm_write_manifest(const tm_aggregate *a)
+/* Begins a list, or the object of a member. */
+static void put_member(const char *before, const char *name, const char *open)
 {
-    begin(tm_arena, ARENA_BYTES);
-    put("{\"name\":");
-    put_quoted(a->name);
-    put(",\"version\":");
-    put_quoted(a->version);
-    put(",\"sdk\":\"c\",\"aggregate\":{\"inputs\":[");
-    for (uint32_t i = 0; a->inputs[i]; i++) {
-        put_column(i, a->inputs[i]->name, a->inputs[i]->kind);
-        if (a->inputs[i]->nullable)
+    put(before);
+    put_quoted(name);
+    put(":");
+    put(open);
+}
+
+static void put_inputs(const char *before, const char *name, tm_input *const *cols)
+{
+    put_member(before, name, "[");
+    for (uint32_t i = 0; cols[i]; i++) {
+        put_column(i, cols[i]->name, cols[i]->kind);
+        if (cols[i]->nullable)
             put_flag(",\"nullable\":", true);
         put("}");
     }
-    put("],\"outputs\":[");
-    for (uint32_t i = 0; a->outputs[i]; i++) {
-        put_column(i, a->outputs[i]->name, a->outputs[i]->kind);
+    put("]");
+}
+
+static void put_list(const char *name, const tm_list *l)
+{
+    if (l)
+        put_inputs(",", name, l->cols);
+}
+
+static void put_outputs(tm_output *const *cols)
+{
+    put(",\"outputs\":[");
+    for (uint32_t i = 0; cols[i]; i++) {
+        put_column(i, cols[i]->name, cols[i]->kind);
         put("}");
     }
-    put("],\"params\":[");
-    for (uint32_t i = 0; a->params[i]; i++) {
-        const tm_param *p = a->params[i];
+    put("]");
+}
+
+static void put_sides(tm_side *const *sides)
+{
+    put(",\"side\":[");
+    for (uint32_t i = 0; sides[i]; i++) {
+        put(i ? ",{\"name\":" : "{\"name\":");
+        put_quoted(sides[i]->name);
+        put_outputs(sides[i]->outputs);
+        put("}");
+    }
+    put("]");
+}
+
+static void put_params(tm_param *const *params)
+{
+    put(",\"params\":[");
+    for (uint32_t i = 0; params[i]; i++) {
+        const tm_param *p = params[i];
         put_column(i, p->name, p->kind);
         if (p->required)
             put_flag(",\"required\":", true);
@@ -271,12 +421,95 @@ size_t tm_write_manifest(const tm_aggregate *a)
         }
         put("}");
     }
-    put("],\"accumulator\":{\"width\":");
+    put("]");
+}
+
+static void put_schema(uint32_t schema)
+{
+    put("\"schema\":");
+    put_number(schema ? schema : 1);
+    put("}");
+}
+
+static void put_aggregate(const tm_module *m, const tm_aggregate *a)
+{
+    put_inputs("{", "inputs", a->inputs);
+    put_outputs(a->outputs);
+    put_params(m->params);
+    put(",\"accumulator\":{\"width\":");
     put_number(tm_width(a));
-    put(",\"schema\":");
-    put_number(a->schema ? a->schema : 1);
-    put_flag("},\"order_insensitive\":", a->order_insensitive);
+    put(",");
+    put_schema(a->schema);
+    put_flag(",\"order_insensitive\":", a->order_insensitive);
     put_flag(",\"exact\":", a->exact);
+}
+
+static void put_process(const tm_module *m, const tm_process *p)
+{
+    put_inputs("{", "inputs", p->inputs);
+    put_list("records", p->records);
+    put_list("left", p->left);
+    put_list("right", p->right);
+    put_outputs(p->outputs);
+    put_sides(p->sides);
+    put_params(m->params);
+    if (!p->key_state && !p->window_state)
+        return;
+    put_flag(",\"state\":{\"key\":", p->key_state);
+    put_flag(",\"window\":", p->window_state);
+    put(",");
+    put_schema(p->schema);
+}
+
+/* A kind with one list of inputs, and perhaps with a state. */
+static void put_inputs_params(const tm_module *m, tm_input *const *inputs, tm_output *const *outputs, const tm_state *s, uint32_t schema)
+{
+    put_inputs("{", "inputs", inputs);
+    if (outputs)
+        put_outputs(outputs);
+    put_params(m->params);
+    if (s) {
+        put(",\"state\":{");
+        put_schema(schema);
+    }
+}
+
+size_t tm_write_manifest(const tm_module *m)
+{
+    begin(tm_arena, ARENA_BYTES);
+    put("{\"name\":");
+    put_quoted(m->name);
+    put(",\"version\":");
+    put_quoted(m->version);
+    put(",\"sdk\":\"c\",");
+    if (m->aggregate) {
+        put("\"aggregate\":");
+        put_aggregate(m, m->aggregate);
+    } else if (m->process) {
+        put("\"process\":");
+        put_process(m, m->process);
+    } else if (m->pair) {
+        put("\"pair\":");
+        put_inputs("{", "left", m->pair->left);
+        put_inputs(",", "right", m->pair->right);
+        put_outputs(m->pair->outputs);
+        put_params(m->params);
+    } else if (m->map) {
+        put("\"map\":");
+        put_inputs_params(m, m->map->inputs, m->map->outputs, NULL, 0);
+    } else if (m->watermark) {
+        put("\"watermark\":");
+        put_inputs_params(m, m->watermark->inputs, NULL, m->watermark->state, m->watermark->schema);
+    } else if (m->trigger) {
+        put("\"trigger\":");
+        put_inputs_params(m, m->trigger->inputs, NULL, m->trigger->state, m->trigger->schema);
+        put_flag(",\"may_purge\":", m->trigger->may_purge);
+        put_flag(",\"merges\":", m->trigger->merge);
+    } else {
+        put("\"assigner\":");
+        put_inputs_params(m, m->assigner->inputs, NULL, NULL, 0);
+        put_flag(",\"merges\":", m->assigner->merges);
+    }
     put("}}");
     return text.len;
 }

@@ -23,6 +23,13 @@ EXPORT(tm_aggregate_create) int32_t export_create(int32_t frame) { return serve(
 EXPORT(tm_aggregate_add) int32_t export_add(int32_t frame) { return serve(ADD, frame); }
 EXPORT(tm_aggregate_merge) int32_t export_merge(int32_t frame) { return serve(MERGE, frame); }
 EXPORT(tm_aggregate_result) int32_t export_result(int32_t frame) { return serve(RESULT, frame); }
+EXPORT(tm_process) int32_t export_process(int32_t frame) { return serve(PROCESS, frame); }
+EXPORT(tm_pair) int32_t export_pair(int32_t frame) { return serve(PAIR, frame); }
+EXPORT(tm_map) int32_t export_map(int32_t frame) { return serve(MAP, frame); }
+EXPORT(tm_watermark) int32_t export_watermark(int32_t frame) { return serve(WATERMARK, frame); }
+EXPORT(tm_watermark_tick) int32_t export_tick(int32_t frame) { return serve(TICK, frame); }
+EXPORT(tm_trigger) int32_t export_trigger(int32_t frame) { return serve(TRIGGER, frame); }
+EXPORT(tm_assign) int32_t export_assign(int32_t frame) { return serve(ASSIGN, frame); }
 
 EXPORT(tm_manifest) int64_t export_manifest(void)
 {
@@ -56,6 +63,13 @@ _Noreturn void tm_panic(const char *text)
     size_t written;
     fd_write(2, parts, 3, &written); /* whether it could, nobody is left to hear */
     __builtin_trap();
+}
+
+void tm_log(tm_text line)
+{
+    struct iovec parts[] = {{line.at, line.len}, {"\n", 1}};
+    size_t written;
+    fd_write(2, parts, 2, &written);
 }
 
 /* What a compiler may call without being asked to: bulk memory makes instructions of

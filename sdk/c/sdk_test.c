@@ -9,6 +9,9 @@
 #define COUNT(...) (sizeof((tm_value[]){__VA_ARGS__}) / sizeof(tm_value))
 #define ROW(...) (tm_value[]){__VA_ARGS__}
 
+/* A plug-in that is this aggregate. */
+#define MODULE(a) (&(tm_module){.name = "sum", .version = "1", .aggregate = &(a)})
+
 static bool says(const char *text, const char *part) { return text && strstr(text, part); }
 
 /* ---- An aggregate that answers what it has read last ------------------------------- */
@@ -91,13 +94,16 @@ static tm_error last_configure(void)
     return tm_string_value(&needed).len == 3 ? TM_OK : "the required one";
 }
 
-static const tm_aggregate every_kind = {
-    .name = "every-kind", .version = "\"1\"\n",
-    .inputs = {&int_in.in, &float_in.in, &bool_in.in, &string_in.in, &time_in.in},
-    .outputs = {&int_out.out, &float_out.out, &bool_out.out, &string_out.out, &time_out.out},
+static const tm_module every_type = {
+    .name = "every-type", .version = "\"1\"\n",
     .params = {&int_param.param, &float_param.param, &bool_param.param, &string_param.param, &needed.param, &spare.param},
-    .size = sizeof(last), .schema = 7,
-    .configure = last_configure, .add = last_add, .merge = last_merge, .result = last_result,
+    .configure = last_configure,
+    .aggregate = &(const tm_aggregate){
+        .inputs = {&int_in.in, &float_in.in, &bool_in.in, &string_in.in, &time_in.in},
+        .outputs = {&int_out.out, &float_out.out, &bool_out.out, &string_out.out, &time_out.out},
+        .size = sizeof(last), .schema = 7,
+        .add = last_add, .merge = last_merge, .result = last_result,
+    },
 };
 
 #define ARGS ROW(TM_NULL, TM_NULL, TM_NULL, TM_NULL, TM_S("yes"), TM_NULL)
@@ -110,7 +116,7 @@ static void test_values(void)
         ROW(TM_I(0), TM_NULL, TM_B(false), TM_S(""), TM_NULL),
     };
     for (int k = 0; k < 3; k++) {
-        tm_twin *t = tm_twin_new(&every_kind, ARGS);
+        tm_twin *t = tm_twin_new(&every_type, ARGS);
         TM_CHECK(!tm_twin_error(t));
         tm_value both[10]; /* behind another record: rows and bitmaps have an order */
         memcpy(both, rows[(k + 1) % 3], 5 * sizeof *both);
@@ -125,10 +131,10 @@ static void test_values(void)
 
 static void test_args(void)
 {
-    tm_twin *t = tm_twin_new(&every_kind, NULL);
+    tm_twin *t = tm_twin_new(&every_type, NULL);
     TM_CHECK(says(tm_twin_error(t), "param needed is required"));
     tm_twin_free(t);
-    t = tm_twin_new(&every_kind, ROW(TM_NULL, TM_NULL, TM_B(false), TM_NULL, TM_S("yes"), TM_NULL));
+    t = tm_twin_new(&every_type, ROW(TM_NULL, TM_NULL, TM_B(false), TM_NULL, TM_S("yes"), TM_NULL));
     TM_CHECK(says(tm_twin_error(t), "the truth value") && tm_twin_op(t) == -1);
     tm_twin_free(t);
 }
@@ -136,7 +142,7 @@ static void test_args(void)
 static void test_manifest(void)
 {
     static const char want[] =
-        "{\"name\":\"every-kind\",\"version\":\"\\\"1\\\"\\u000a\",\"sdk\":\"c\",\"aggregate\":{\"inputs\":["
+        "{\"name\":\"every-type\",\"version\":\"\\\"1\\\"\\u000a\",\"sdk\":\"c\",\"aggregate\":{\"inputs\":["
         "{\"name\":\"i\",\"type\":\"int64\",\"nullable\":true},{\"name\":\"f\",\"type\":\"float64\",\"nullable\":true},"
         "{\"name\":\"b\",\"type\":\"bool\",\"nullable\":true},{\"name\":\"s\",\"type\":\"string\",\"nullable\":true},"
         "{\"name\":\"t\",\"type\":\"timestamp\",\"nullable\":true}],\"outputs\":[{\"name\":\"i\",\"type\":\"int64\"},"
@@ -146,7 +152,7 @@ static void test_manifest(void)
         "{\"name\":\"s\",\"type\":\"string\",\"default\":\"a\\n\\\"\\\\\"},{\"name\":\"needed\",\"type\":\"string\",\"required\":true},"
         "{\"name\":\"spare\",\"type\":\"int64\"}],\"accumulator\":{\"width\":48,\"schema\":7},\"order_insensitive\":false,\"exact\":false}}";
     TM_CHECK(sizeof(last) == 48);
-    TM_CHECK(tm_write_manifest(&every_kind) == sizeof want - 1 && memcmp(tm_arena, want, sizeof want - 1) == 0);
+    TM_CHECK(tm_write_manifest(&every_type) == sizeof want - 1 && memcmp(tm_arena, want, sizeof want - 1) == 0);
 }
 
 /* ---- Declarations that are wrong in one way each ----------------------------------- */
@@ -162,17 +168,18 @@ static void test_declarations(void)
     static tm_float64_param dot = TM_FLOAT64_PARAM("x", TM_DEFAULT(1.)), suffix = TM_FLOAT64_PARAM("x", TM_DEFAULT(1.0f));
     static tm_bool_param one = TM_BOOL_PARAM("x", TM_DEFAULT(1));
     static tm_string_param bare = TM_STRING_PARAM("x", TM_DEFAULT(x)), hex = TM_STRING_PARAM("x", TM_DEFAULT("\x41"));
-    const tm_aggregate good = {.name = "x", .version = "1", .outputs = {&int_out.out}, .size = 8, .add = last_add, .merge = last_merge, .result = last_result};
-    TM_CHECK(!tm_check(&good));
-#define WRONG(text, ...)                 \
-    do {                                 \
-        tm_aggregate a = good;           \
-        __VA_ARGS__;                     \
-        TM_CHECK(says(tm_check(&a), text)); \
+    const tm_aggregate good = {.outputs = {&int_out.out}, .size = 8, .add = last_add, .merge = last_merge, .result = last_result};
+    TM_CHECK(!tm_check(MODULE(good)));
+#define WRONG(text, ...)                    \
+    do {                                    \
+        tm_aggregate a = good;              \
+        tm_module m = *MODULE(a);           \
+        __VA_ARGS__;                        \
+        TM_CHECK(says(tm_check(&m), text)); \
     } while (0)
-    WRONG("aggregate \"Big\": a name matches", a.name = "Big");
-    WRONG("aggregate \"\": a name matches", a.name = NULL);
-    WRONG("a .version", a.version = NULL);
+    WRONG("aggregate \"Big\": a name matches", m.name = "Big");
+    WRONG("aggregate \"\": a name matches", m.name = NULL);
+    WRONG("a .version", m.version = NULL);
     WRONG("no output column", a.outputs[0] = NULL);
     WRONG("output \"i\": is declared twice", a.outputs[1] = &int_out.out);
     WRONG("input \"Value\": a name matches", a.inputs[0] = &capital.in);
@@ -182,26 +189,27 @@ static void test_declarations(void)
     WRONG("only one of encode and decode", a.encode = some_encode);
     WRONG(".size is 0", a.size = 0);
     WRONG("more than 4096 bytes", a.size = 4097);
-    WRONG("param \"x\": is required and has a default", a.params[0] = &both.param);
-    WRONG("a plain whole number", a.params[0] = &octal.param);
-    WRONG("a plain whole number", a.params[0] = &macro.param);
-    WRONG("a plain number", a.params[0] = &dot.param);
-    WRONG("a plain number", a.params[0] = &suffix.param);
-    WRONG("not true or false", a.params[0] = &one.param);
-    WRONG("not one text in quotes", a.params[0] = &bare.param);
-    WRONG("not one text in quotes", a.params[0] = &hex.param);
+    WRONG("param \"x\": is required and has a default", m.params[0] = &both.param);
+    WRONG("a plain whole number", m.params[0] = &octal.param);
+    WRONG("a plain whole number", m.params[0] = &macro.param);
+    WRONG("a plain number", m.params[0] = &dot.param);
+    WRONG("a plain number", m.params[0] = &suffix.param);
+    WRONG("not true or false", m.params[0] = &one.param);
+    WRONG("not one text in quotes", m.params[0] = &bare.param);
+    WRONG("not one text in quotes", m.params[0] = &hex.param);
     static tm_int64_in many[65];
     static char names[65][4];
     tm_aggregate a = good;
+    tm_module m = *MODULE(a);
     for (int i = 0; i < 65; i++) {
         names[i][0] = 'c';
         names[i][1] = (char)('a' + i / 8);
         names[i][2] = (char)('0' + i % 8);
         many[i] = (tm_int64_in)TM_INT64_IN(names[i]);
-        TM_CHECK(!tm_check(&a));
+        TM_CHECK(!tm_check(&m));
         a.inputs[i] = &many[i].in;
     }
-    TM_CHECK(says(tm_check(&a), "more than 64"));
+    TM_CHECK(says(tm_check(&m), "more than 64"));
 }
 
 /* ---- Laws, broken in one way each -------------------------------------------------- */
@@ -283,7 +291,7 @@ static tm_error sum_decode(void *acc, tm_text bytes)
 static const char *laws_of(tm_aggregate a)
 {
     static char text[512];
-    tm_twin *t = tm_twin_new(&a, NULL);
+    tm_twin *t = tm_twin_new(MODULE(a), NULL);
     const char *bad = tm_twin_laws(t, ROW(TM_I(1), TM_I(2), TM_I(4)), 3);
     text[0] = 0;
     if (bad)
@@ -293,7 +301,7 @@ static const char *laws_of(tm_aggregate a)
 }
 
 static const tm_aggregate lawful = {
-    .name = "sum", .version = "1", .inputs = {&number.in}, .outputs = {&total.out}, .size = sizeof(sum),
+    .inputs = {&number.in}, .outputs = {&total.out}, .size = sizeof(sum),
     .order_insensitive = true, .exact = true, .add = sum_add, .merge = sum_merge, .result = sum_result,
 };
 
@@ -323,14 +331,14 @@ static void test_refusals(void)
 {
     tm_aggregate a = lawful;
     a.add = NULL, a.add_batch = sum_batch;
-    tm_twin *t = tm_twin_new(&a, NULL);
+    tm_twin *t = tm_twin_new(MODULE(a), NULL);
     TM_CHECK(!tm_twin_add(t, TM_FRESH, ROW(TM_I(1), TM_I(-1), TM_I(4)), 3).bytes);
     TM_CHECK(says(tm_twin_error(t), "negative") && tm_twin_op(t) == 1);
     TM_CHECK(tm_twin_add(t, TM_FRESH, ROW(TM_I(1), TM_NULL, TM_I(4)), 3).bytes && !tm_twin_error(t));
     tm_twin_free(t);
 
     a = lawful, a.encode = sum_encode, a.decode = sum_decode;
-    t = tm_twin_new(&a, NULL);
+    t = tm_twin_new(MODULE(a), NULL);
     TM_CHECK(!tm_twin_result(t, (tm_acc){(const unsigned char *)"short", 5}) && says(tm_twin_error(t), "damaged") && tm_twin_op(t) == 0);
     tm_twin_free(t);
 }
@@ -341,7 +349,7 @@ static void test_bad_frames(void)
 {
     tm_header *h = (tm_header *)(void *)tm_arena;
     tm_header good = {.size = 8192, .rows = 1, .groups = 1, .cols = 96, .ncols = 1, .group = 128, .acc = 136, .out = 4096, .out_cap = 4096};
-    tm_twin *t = tm_twin_new(&lawful, NULL); /* configures */
+    tm_twin *t = tm_twin_new(MODULE(lawful), NULL); /* configures */
     tm_descriptor d = {.kind = TM_INT64, .data = 160};
 #define FRAME(status, ...)                                   \
     do {                                                     \
@@ -349,7 +357,7 @@ static void test_bad_frames(void)
         *h = good;                                           \
         __VA_ARGS__;                                         \
         memcpy(tm_arena + 96, &d, sizeof d);                 \
-        TM_CHECK(tm_call(&lawful, ADD, 0) == (status));      \
+        TM_CHECK(tm_call(MODULE(lawful), ADD, 0) == (status));      \
     } while (0)
     FRAME(OK, (void)0);
     FRAME(BAD_FRAME, h->size = ARENA_BYTES + 8);
@@ -362,7 +370,7 @@ static void test_bad_frames(void)
     FRAME(BAD_FRAME, tm_arena[128] = 1);
     FRAME(BAD_FRAME, h->acc = 8184);
     FRAME(BAD_FRAME, h->out_cap = 4104);
-    TM_CHECK(tm_call(&lawful, ADD, 4) == BAD_FRAME && tm_call(&lawful, ADD, ARENA_BYTES) == BAD_FRAME);
+    TM_CHECK(tm_call(MODULE(lawful), ADD, 4) == BAD_FRAME && tm_call(MODULE(lawful), ADD, ARENA_BYTES) == BAD_FRAME);
     d.kind = TM_FLOAT64;
     FRAME(BAD_FRAME, (void)0);
     d.kind = TM_INT64;
@@ -377,7 +385,7 @@ static void test_bad_texts(void)
     static tm_string_in text = TM_STRING_IN("text");
     tm_aggregate a = lawful;
     a.inputs[0] = &text.in;
-    tm_twin *t = tm_twin_new(&a, NULL);
+    tm_twin *t = tm_twin_new(MODULE(a), NULL);
     for (int k = 0; k < 3; k++) {
         tm_header h = {.size = 8192, .rows = 2, .groups = 1, .cols = 96, .ncols = 1, .group = 128, .acc = 136, .out = 4096, .out_cap = 4096};
         tm_descriptor d = {.kind = TM_STRING, .data = 160, .blob = 176, .blob_size = 8};
@@ -386,7 +394,7 @@ static void test_bad_texts(void)
         memcpy(tm_arena, &h, sizeof h);
         memcpy(tm_arena + 96, &d, sizeof d);
         memcpy(tm_arena + 160, off[k], 12);
-        TM_CHECK(tm_call(&a, ADD, 0) == BAD_FRAME);
+        TM_CHECK(tm_call(MODULE(a), ADD, 0) == BAD_FRAME);
     }
     tm_twin_free(t);
 }
@@ -396,14 +404,14 @@ static void test_output_full(void)
 {
     tm_aggregate a = lawful;
     a.encode = sum_encode, a.decode = sum_decode;
-    tm_twin *t = tm_twin_new(&a, NULL);
+    tm_twin *t = tm_twin_new(MODULE(a), NULL);
     tm_header *h = (tm_header *)(void *)tm_arena;
     memset(tm_arena, 0, 8192);
     *h = (tm_header){.size = 8192, .rows = 3, .groups = 3, .cols = 96, .ncols = 1, .group = 128, .out = 4096, .out_cap = 50};
     memcpy(tm_arena + 96, &(tm_descriptor){.kind = TM_INT64, .data = 160}, 32);
     memcpy(tm_arena + 128, (uint32_t[]){0, 1, 2}, 12);
     /* Each takes 4 + 16 bytes of 50. */
-    TM_CHECK(tm_call(&a, ADD, 0) == OUTPUT_FULL && h->done == 2 && h->out_used == 40 && h->op == 3);
+    TM_CHECK(tm_call(MODULE(a), ADD, 0) == OUTPUT_FULL && h->done == 2 && h->out_used == 40 && h->op == 3);
     tm_twin_free(t);
 }
 
@@ -413,7 +421,7 @@ static int by_tens(const void *a, const void *b) { return *(const int *)a / 10 -
 
 static void test_helpers(void)
 {
-    tm_twin *t = tm_twin_new(&lawful, NULL); /* gives the memory a beginning */
+    tm_twin *t = tm_twin_new(MODULE(lawful), NULL); /* gives the memory a beginning */
     for (int n = 0; n < 40; n++) {
         int items[40];
         for (int i = 0; i < n; i++)

@@ -1,8 +1,9 @@
-/* The Tidemark SDK for plug-ins in C: user-defined aggregates over windows, compiled
- * to WebAssembly. C11, no C library.
+/* The Tidemark SDK for plug-ins in C: functions of your own over windows, compiled to
+ * WebAssembly. C11, no C library.
  *
- * An author declares the columns that the aggregate reads and answers, writes three
- * functions over an accumulator, and describes it all in tm_plugin:
+ * An author declares the columns that the plug-in reads and answers, writes functions
+ * of one kind (an aggregate here, the other kinds are in functions.h), and describes it
+ * all in tm_plugin:
  *
  *     static tm_float64_in price = TM_FLOAT64_IN("price");
  *     static tm_float64_out total = TM_FLOAT64_OUT("total");
@@ -23,25 +24,27 @@
  *         return TM_OK;
  *     }
  *
- *     const tm_aggregate tm_plugin = {
+ *     const tm_module tm_plugin = {
  *         .name = "sum", .version = "1.0.0",
- *         .inputs = {&price.in}, .outputs = {&total.out},
- *         .size = sizeof(double),
- *         .add = add, .merge = merge, .result = result,
- *         .order_insensitive = true,
+ *         .aggregate = &(const tm_aggregate){
+ *             .inputs = {&price.in}, .outputs = {&total.out},
+ *             .size = sizeof(double),
+ *             .add = add, .merge = merge, .result = result,
+ *             .order_insensitive = true,
+ *         },
  *     };
  *
  * The host calls with batches of columns that lie in the guest's memory, the frames of
- * abi/SPEC.md; columns such as price read them in place. Accumulators belong to the
- * host between any two calls, so whatever shall survive a call stands in the
- * accumulator and nowhere else. There is no clock, no randomness and no outside: the
- * same records must give the same answers.
+ * abi/SPEC.md; columns such as price read them in place. Accumulators and states belong
+ * to the host between any two calls, so whatever shall survive a call stands there and
+ * nowhere else. There is no clock, no randomness and no outside: the same records must
+ * give the same answers.
  *
  * Three ways to say no. A text in place of TM_OK refuses what is being worked on, and
  * reaches the job's owner. tm_panic ends the instance, and the host goes on with a
  * fresh one. A mistake in a declaration is an error of `tidemark plugin build`.
  *
- * The same aggregate is driven by twin.h, a host in miniature, in tests that any C
+ * The same plug-in is driven by twin.h, a host in miniature, in tests that any C
  * compiler builds. raw_wasm32.c is the only file that knows WebAssembly. */
 #ifndef TIDEMARK_H
 #define TIDEMARK_H
@@ -66,6 +69,17 @@ typedef struct {
 
 /* Bytes in order: below, above or 0. */
 int tm_compare(tm_text a, tm_text b);
+
+/* The text what, and more behind it, as a refusal or tm_panic takes it: ended by a
+ * zero. It lives as memory from tm_alloc does. */
+const char *tm_join(const char *what, tm_text more);
+
+/* Adds a line to the message that the host shows when the instance ends in this call;
+ * it keeps the first and the last 2,048 bytes of a call. */
+void tm_log(tm_text line);
+
+/* A text that stands in the source. */
+#define TM_TEXT(literal) ((tm_text){(literal), sizeof(literal) - 1})
 
 enum { TM_INT64 = 1, TM_FLOAT64 = 2, TM_BOOL = 3, TM_STRING = 4, TM_TIMESTAMP = 5 };
 
@@ -126,13 +140,16 @@ static inline tm_text tm_string_of(const tm_string_in *c, tm_row r)
  *
  *     static tm_int64_out count = TM_INT64_OUT("count");
  *
- * A column that result does not set is null. */
+ * A column that is not set is null. A row that is complete, or that is none of the
+ * column's, cannot be set: that is a mistake, which ends the instance. */
 
 typedef struct tm_output {
     const char *name;
     uint32_t kind;
-    /* Set by the SDK for each call. */
+    /* Set by the SDK: the column's rows are first up to first + rows. */
+    tm_row first, rows;
     uint64_t *valid;
+    uint32_t bit; /* of the first row in valid */
     void *data;
 } tm_output;
 
@@ -148,28 +165,22 @@ typedef struct { tm_output out; } tm_timestamp_out;
 #define TM_STRING_OUT(column) {{.kind = TM_STRING, .name = (column)}}
 #define TM_TIMESTAMP_OUT(column) {{.kind = TM_TIMESTAMP, .name = (column)}}
 
-static inline void tm_set_valid(tm_output *c, tm_row w) { c->valid[w >> 6] |= (uint64_t)1 << (w & 63); }
+_Noreturn void tm_no_row(const tm_output *c);
 
-static inline void tm_set_int64(tm_int64_out *c, tm_row w, int64_t v)
+/* Says that the column has a value in the row, and where it goes. */
+static inline uint32_t tm_valued(tm_output *c, tm_row w)
 {
-    ((int64_t *)c->out.data)[w] = v;
-    tm_set_valid(&c->out, w);
+    uint32_t i = w - c->first, bit = c->bit + i;
+    if (i >= c->rows)
+        tm_no_row(c);
+    c->valid[bit >> 6] |= (uint64_t)1 << (bit & 63);
+    return i;
 }
-static inline void tm_set_float64(tm_float64_out *c, tm_row w, double v)
-{
-    ((double *)c->out.data)[w] = v;
-    tm_set_valid(&c->out, w);
-}
-static inline void tm_set_bool(tm_bool_out *c, tm_row w, bool v)
-{
-    ((uint8_t *)c->out.data)[w] = v;
-    tm_set_valid(&c->out, w);
-}
-static inline void tm_set_timestamp(tm_timestamp_out *c, tm_row w, int64_t v)
-{
-    ((int64_t *)c->out.data)[w] = v;
-    tm_set_valid(&c->out, w);
-}
+
+static inline void tm_set_int64(tm_int64_out *c, tm_row w, int64_t v) { ((int64_t *)c->out.data)[tm_valued(&c->out, w)] = v; }
+static inline void tm_set_float64(tm_float64_out *c, tm_row w, double v) { ((double *)c->out.data)[tm_valued(&c->out, w)] = v; }
+static inline void tm_set_bool(tm_bool_out *c, tm_row w, bool v) { ((uint8_t *)c->out.data)[tm_valued(&c->out, w)] = v; }
+static inline void tm_set_timestamp(tm_timestamp_out *c, tm_row w, int64_t v) { ((int64_t *)c->out.data)[tm_valued(&c->out, w)] = v; }
 
 /* Copies v, which must be UTF-8. The texts of one row may take 1 MiB together. */
 void tm_set_string(tm_string_out *c, tm_row w, tm_text v);
@@ -214,9 +225,9 @@ static inline tm_text tm_string_value(const tm_string_param *p) { return p->para
 /* ---- Memory ----------------------------------------------------------------------
  *
  * There is no malloc and nothing to free. Memory from tm_alloc lasts while something is
- * worked on: in add until all records of the call are done and their accumulators are
- * answered, elsewhere until the one accumulator is. What configure takes lasts as long
- * as the instance. Where the host gives no more, the instance ends: none of these
+ * worked on: in an aggregate's add until all records of the call are done and their
+ * accumulators are answered, elsewhere until the one accumulator, record, pair, firing
+ * or operation is. What configure takes lasts as long as the instance. Where the host gives no more, the instance ends: none of these
  * functions fails. */
 
 /* n zeroed bytes, aligned to 8. */
@@ -275,12 +286,9 @@ static inline void *tm_at(const tm_batch *b, tm_row r)
 }
 
 typedef struct tm_aggregate {
-    const char *name;    /* [a-z][a-z0-9_-]{0,62} */
-    const char *version; /* free text of at most 64 bytes */
-    /* Pointers to the members in, out and param of the declared columns. */
+    /* Pointers to the members in and out of the declared columns. */
     tm_input *inputs[TM_MAX_COLUMNS + 1];
     tm_output *outputs[TM_MAX_COLUMNS + 1];
-    tm_param *params[TM_MAX_COLUMNS + 1];
 
     /* sizeof the accumulator. Without encode its bytes are what the host keeps, in
      * place: at most 4,096, without pointers. */
@@ -294,8 +302,6 @@ typedef struct tm_aggregate {
      * numbers are not exact. */
     bool exact;
 
-    /* Checks the arguments, once on each instance, before anything else; may be NULL. */
-    tm_error (*configure)(void);
     /* Makes an accumulator of zeros a fresh one; may be NULL. */
     void (*init)(void *acc);
     /* Folds a record into the accumulator. Or else all records of a call, at a lower
@@ -313,8 +319,30 @@ typedef struct tm_aggregate {
     tm_error (*decode)(void *acc, tm_text bytes);
 } tm_aggregate;
 
-/* The module's aggregate, which the author defines. */
-extern const tm_aggregate tm_plugin;
+/* ---- The plug-in ------------------------------------------------------------------ */
+
+#include "functions.h"
+
+typedef struct tm_module {
+    const char *name;    /* [a-z][a-z0-9_-]{0,62} */
+    const char *version; /* free text of at most 64 bytes */
+    /* Pointers to the members param of the declared parameters. */
+    tm_param *params[TM_MAX_COLUMNS + 1];
+    /* Checks the arguments, once on each instance, before anything else; may be NULL. */
+    tm_error (*configure)(void);
+
+    /* What the plug-in is: exactly one of these. */
+    const tm_aggregate *aggregate;
+    const tm_process *process;
+    const tm_pairs *pair;
+    const tm_map *map;
+    const tm_generator *watermark;
+    const tm_trigger *trigger;
+    const tm_assigner *assigner;
+} tm_module;
+
+/* The module's plug-in, which the author defines. */
+extern const tm_module tm_plugin;
 
 /* Ends the instance; the text becomes the host's message. */
 _Noreturn void tm_panic(const char *text);

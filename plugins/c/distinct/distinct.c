@@ -115,17 +115,19 @@ static tm_error decode(void *acc, tm_text bytes)
     return TM_OK;
 }
 
-const tm_aggregate tm_plugin = {
+const tm_module tm_plugin = {
     .name = "distinct",
     .version = "1.0.0",
-    .inputs = {&value.in},
-    .outputs = {&distinct.out},
-    .size = sizeof(set),
-    .order_insensitive = true,
-    .exact = true,
-    .add = add,
-    .merge = merge,
-    .result = result,
-    .encode = encode,
-    .decode = decode,
+    .aggregate = &(const tm_aggregate){
+        .inputs = {&value.in},
+        .outputs = {&distinct.out},
+        .size = sizeof(set),
+        .order_insensitive = true,
+        .exact = true,
+        .add = add,
+        .merge = merge,
+        .result = result,
+        .encode = encode,
+        .decode = decode,
+    },
 };

@@ -66,14 +66,16 @@ static tm_error result(void *acc, tm_row w)
     return TM_OK;
 }
 
-const tm_aggregate tm_plugin = {
+const tm_module tm_plugin = {
     .name = "stats",
     .version = "1.0.0",
-    .inputs = {&value.in},
-    .outputs = {&count.out, &sum.out, &min.out, &max.out, &mean.out},
-    .size = sizeof(stats),
-    .order_insensitive = true, /* up to the rounding of sum and mean, hence not exact */
-    .add_batch = add,
-    .merge = merge,
-    .result = result,
+    .aggregate = &(const tm_aggregate){
+        .inputs = {&value.in},
+        .outputs = {&count.out, &sum.out, &min.out, &max.out, &mean.out},
+        .size = sizeof(stats),
+        .order_insensitive = true, /* up to the rounding of sum and mean, hence not exact */
+        .add_batch = add,
+        .merge = merge,
+        .result = result,
+    },
 };

@@ -151,19 +151,21 @@ static tm_error configure(void)
     return tm_int64_value(&k) < 1 || tm_int64_value(&k) > 1000 ? "k is not from 1 to 1000" : TM_OK;
 }
 
-const tm_aggregate tm_plugin = {
+const tm_module tm_plugin = {
     .name = "top_k",
     .version = "1.0.0",
-    .inputs = {&value.in},
-    .outputs = {&top.out},
     .params = {&k.param},
-    .size = sizeof(table),
-    .order_insensitive = true,
-    .exact = true,
     .configure = configure,
-    .add = add,
-    .merge = merge,
-    .result = result,
-    .encode = encode,
-    .decode = decode,
+    .aggregate = &(const tm_aggregate){
+        .inputs = {&value.in},
+        .outputs = {&top.out},
+        .size = sizeof(table),
+        .order_insensitive = true,
+        .exact = true,
+        .add = add,
+        .merge = merge,
+        .result = result,
+        .encode = encode,
+        .decode = decode,
+    },
 };

@@ -62,15 +62,17 @@ static tm_error decode(void *acc, tm_text bytes)
     return TM_OK;
 }
 
-const tm_aggregate tm_plugin = {
+const tm_module tm_plugin = {
     .name = "moody",
     .version = "1",
-    .inputs = {&mood.in},
-    .outputs = {&length.out},
-    .size = sizeof(moods),
-    .add = add,
-    .merge = merge,
-    .result = result,
-    .encode = encode,
-    .decode = decode,
+    .aggregate = &(const tm_aggregate){
+        .inputs = {&mood.in},
+        .outputs = {&length.out},
+        .size = sizeof(moods),
+        .add = add,
+        .merge = merge,
+        .result = result,
+        .encode = encode,
+        .decode = decode,
+    },
 };
