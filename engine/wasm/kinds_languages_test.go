@@ -42,8 +42,9 @@ func TestKindsAgreeInEveryLanguage(t *testing.T) {
 				if a, b := manifestBut(t, ours), manifestBut(t, theirs); !reflect.DeepEqual(a, b) {
 					t.Fatalf("the manifest is\n%+v, in Go\n%+v", b, a)
 				}
+				inGo, inLang := newCaller(t, ours, plugin), newCaller(t, theirs, plugin)
 				for seed := range uint64(4) {
-					want, got := transcript(t, ours, plugin, seed), transcript(t, theirs, plugin, seed)
+					want, got := inGo.transcript(seed), inLang.transcript(seed)
 					for i := range max(len(want), len(got)) {
 						if i >= len(want) || i >= len(got) || want[i] != got[i] {
 							t.Fatalf("seed %d, line %d of what was answered:\n%s\nin Go:\n%s", seed, i, around(got, i), around(want, i))
@@ -122,7 +123,7 @@ var samples = map[string]sample{
 
 func real(name string, v float64) job.Arg { return job.Arg{Name: name, Kind: stream.Float64, Float: v} }
 
-// caller makes the random calls of one instance and writes down what comes of them.
+// caller makes the random calls of a module and writes down what comes of them.
 type caller struct {
 	t      *testing.T
 	r      *rand.Rand
@@ -134,19 +135,24 @@ type caller struct {
 	lines  []string
 }
 
-// transcript is what a module answers to the calls that follow from a seed.
-func transcript(t *testing.T, file []byte, plugin string, seed uint64) []string {
+func newCaller(t *testing.T, file []byte, plugin string) *caller {
 	t.Helper()
 	s, known := samples[plugin]
 	if !known {
 		t.Fatalf("there is no sample of calls for %s: add one", plugin)
 	}
-	c := &caller{t: t, r: rand.New(rand.NewPCG(seed, 41)), s: s, opened: host(t, map[string][]byte{"plug": file}), p: &job.Plugin{Name: "plug"}, m: manifestBut(t, file)}
+	c := &caller{t: t, s: s, opened: host(t, map[string][]byte{"plug": file}), p: &job.Plugin{Name: "plug"}, m: manifestBut(t, file)}
 	var err error
 	if c.info, err = c.opened.Describe(c.p); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range s.args {
+	return c
+}
+
+// transcript is what the module answers to the calls that follow from a seed.
+func (c *caller) transcript(seed uint64) []string {
+	c.r, c.lines = rand.New(rand.NewPCG(seed, 41)), nil
+	for _, args := range c.s.args {
 		if err := c.calls(args); err != nil {
 			c.say("refuses %v: %v", args, err)
 		}

@@ -30,13 +30,15 @@ tm_row tm_emit(void);
 
 /* A further output of a process function, which the job's sinks read as STEP.NAME:
  *
- *     static tm_side calm = {"calm", {&lasted.out, &over.out}};
+ *     static tm_side calm = TM_SIDE("calm", &lasted.out, &over.out);
  */
 typedef struct {
     const char *name;
     tm_output *outputs[TM_MAX_COLUMNS + 1];
     uint32_t number; /* set by the SDK */
 } tm_side;
+
+#define TM_SIDE(side, ...) {.name = (side), .outputs = {__VA_ARGS__}}
 
 enum { TM_MAX_SIDES = 16 };
 
@@ -53,9 +55,10 @@ tm_row tm_emit_side(const tm_side *s);
  *     r.windows++;
  *     tm_put(&state, &r);
  *
- * The bytes are what the host keeps, at most 1 MiB: those of a struct with its padding,
- * or what the author writes with tm_append. What was put is kept if the function does
- * not refuse; a changed layout needs a new .schema. */
+ * The bytes are what the host keeps, at most 1 MiB: those of a struct, or what the author
+ * writes with tm_append. A struct should have no gaps between its members, whose bytes
+ * would be anything. What was put is kept if the function does not refuse; a changed
+ * layout needs a new .schema. */
 
 typedef struct tm_state {
     /* Set by the SDK. */
@@ -126,18 +129,21 @@ typedef struct {
 
 /* The records of a firing, in order of arrival:
  *
- *     static tm_list orders = {{&amount.in, &price.in}};
+ *     static tm_list orders = TM_LIST(&amount.in, &price.in);
  *
  *     for (tm_row r = orders.from; r < orders.to; r++)
  *         sum += tm_float64_of(&amount, r);
  *
- * The event time of a record is a column too, null for one without. */
+ * The event time of a record is a column too, orders.time, null for one without. If only
+ * that and the number of records matter, static tm_list orders; is enough. */
 typedef struct {
     tm_input *cols[TM_MAX_COLUMNS + 1];
     /* Set by the SDK. */
     tm_row from, to; /* of the firing that is being worked on */
     tm_timestamp_in time;
 } tm_list;
+
+#define TM_LIST(...) {.cols = {__VA_ARGS__}}
 
 /* One firing of a window of a key. The window has times from start up to, not
  * including, end; a global one, -2^63 up to 2^63-1, has all. */
