@@ -33,11 +33,11 @@ tm_status tm_end_item(uint32_t start, tm_error e)
     tm_finish_row();
     if (!e && tm_now.large)
         e = "the texts of a result row are longer than 1 MiB";
-    for (int i = 0; i < 2; i++)
-        if (tm_now.states[i])
-            tm_leave_state(tm_now.states[i], !e);
     if (e)
         return tm_refuse(e);
+    for (int i = 0; i < 2; i++)
+        if (tm_now.states[i])
+            tm_leave_state(tm_now.states[i]);
     if (tm_now.full) {
         tm_now.h->out_used = start;
         return tm_full(tm_now.item);

@@ -20,8 +20,8 @@ bool tm_open_states(tm_state *s, uint32_t what, uint32_t at, uint32_t n);
 /* Whether a slot is one of n; any will do where no states are kept. */
 static inline bool tm_has_slot(const tm_state *s, uint32_t slot, uint32_t n) { return !s || slot < n; }
 
-/* Answers the state that was put, if it is to be kept, where later items find it. */
-void tm_leave_state(tm_state *s, bool keep);
+/* Answers the state that was put, if one was, where later items find it. */
+void tm_leave_state(tm_state *s);
 
 /* Opens an entry of the present item with a body of size bytes, which begins where it
  * answers in the output area (0: there is no room), and pads it. */

@@ -459,8 +459,11 @@ static void test_helpers(void)
     tm_twin_free(t);
 }
 
+void test_functions(void); /* functions_test.c */
+
 int main(void)
 {
+    test_functions();
     test_values();
     test_args();
     test_manifest();

@@ -69,17 +69,17 @@ void tm_put_bytes(tm_state *s, const void *bytes, size_t n)
     s->set = true;
 }
 
-void tm_leave_state(tm_state *s, bool keep)
+void tm_leave_state(tm_state *s)
 {
-    if (s->set && keep) {
-        uint32_t at = tm_open_entry(s->what, s->next.len);
-        if (at) {
-            char *body = (char *)tm_here(tm_now.h->out) + at;
-            if (s->next.len)
-                tm_copy(body, s->next.at, s->next.len);
-            s->now[s->slot] = (tm_text){body, s->next.len};
-            tm_close_entry();
-        }
+    if (!s->set)
+        return;
+    uint32_t at = tm_open_entry(s->what, s->next.len);
+    if (at) {
+        char *body = (char *)tm_here(tm_now.h->out) + at;
+        if (s->next.len)
+            tm_copy(body, s->next.at, s->next.len);
+        s->now[s->slot] = (tm_text){body, s->next.len};
+        tm_close_entry();
     }
     s->set = false;
     s->next = (tm_bytes){0}; /* its memory goes with the item */
