@@ -72,7 +72,7 @@ func modules(t *testing.T, name string) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{"go": buildGo(t, name)}
 	for _, lang := range wasmtest.Languages() {
-		if slices.Contains(wasmtest.Plugins(), name) {
+		if slices.Contains(wasmtest.BuiltIn(t, lang), name) {
 			all[lang] = wasmtest.Built(t, lang, name)
 		}
 	}
