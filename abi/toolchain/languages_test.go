@@ -89,6 +89,42 @@ func TestANewProjectInEveryLanguageTestsAndBuilds(t *testing.T) {
 	}
 }
 
+// The templates of the other kinds test and build, too.
+func TestNewProjectsOfEveryKindTestAndBuild(t *testing.T) {
+	for _, lang := range wasmtest.Languages() {
+		for _, kind := range Kinds(lang) {
+			if kind == "aggregate" {
+				continue // TestANewProjectInEveryLanguageTestsAndBuilds
+			}
+			t.Run(lang+"/"+kind, func(t *testing.T) {
+				offline(t)
+				dir := filepath.Join(t.TempDir(), "of-a-kind")
+				if err := New(env.Real().FS, lang, kind, dir); err != nil {
+					t.Fatal(err)
+				}
+				if lang == "assemblyscript" {
+					if err := os.Symlink(nodeModules(t), filepath.Join(dir, "node_modules")); err != nil {
+						t.Fatal(err)
+					}
+				}
+				built, err := Build(t.Context(), dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if m := built.Manifest; m.Name != "of-a-kind" || m.SDK != lang || m.Aggregate != nil {
+					t.Errorf("manifest: %+v", m)
+				}
+				test := strings.Fields(TestCommand(lang))
+				cmd := exec.Command(test[0], test[1:]...)
+				cmd.Dir = dir
+				if report, err := cmd.CombinedOutput(); err != nil {
+					t.Errorf("the project's own tests: %v\n%s", err, report)
+				}
+			})
+		}
+	}
+}
+
 // nodeModules is where scripts/toolchains.sh installs the compiler of AssemblyScript.
 func nodeModules(t *testing.T) string {
 	t.Helper()

@@ -21,7 +21,7 @@ import (
 var validName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)
 
 // kinds are the kinds of plug-ins that a project can be of, the usual one first.
-var kinds = [...]string{"aggregate", "process", "pair", "assigner"}
+var kinds = [...]string{"aggregate", "process", "pair", "map", "watermark", "trigger", "assigner"}
 
 // Kinds names the kinds of plug-ins of which New writes projects in a language that
 // Languages names, the usual one first.

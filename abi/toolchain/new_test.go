@@ -27,8 +27,8 @@ func TestNewWritesAWholeProject(t *testing.T) {
 			t.Run(lang+" "+kind, func(t *testing.T) { writesAWholeProject(t, lang, kind, wanted[lang]) })
 		}
 	}
-	if len(wanted) != len(Languages()) || !slices.Equal(Kinds("go"), kinds[:]) {
-		t.Error("not all languages, or not all kinds in Go")
+	if len(wanted) != len(Languages()) || !slices.Equal(Kinds("c"), kinds[:]) {
+		t.Error("not all languages, or not all kinds in C, which has them all")
 	}
 }
 
@@ -104,8 +104,8 @@ func TestNewRefuses(t *testing.T) {
 		{"a name with a dot", "go", filepath.Join(t.TempDir(), "a.b"), `name "a.b"`, ""},
 		{"no name", "go", "", `name "."`, ""},
 		{"a directory above", "go", "..", `name ".."`, ""},
-		{"a kind that there is not", "go", filepath.Join(t.TempDir(), "k"), `kind "trigger": a new plug-in in go is one of aggregate, process, pair, assigner`, "trigger"},
-		{"a kind that the language lacks", "c", filepath.Join(t.TempDir(), "l"), `kind "pair": a new plug-in in c is one of aggregate`, "pair"},
+		{"a kind that there is not", "c", filepath.Join(t.TempDir(), "k"), `kind "reduce": a new plug-in in c is one of aggregate, process, pair, map, watermark, trigger, assigner`, "reduce"},
+		{"a kind that the language lacks", "go", filepath.Join(t.TempDir(), "l"), `kind "trigger": a new plug-in in go is one of aggregate, process, pair, assigner`, "trigger"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			err := New(env.Real().FS, row.lang, cmp.Or(row.kind, "aggregate"), row.dir)
