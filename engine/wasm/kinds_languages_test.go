@@ -15,6 +15,7 @@ import (
 
 	"tidemark/abi"
 	"tidemark/abi/binary"
+	"tidemark/abi/guest"
 	"tidemark/engine/job"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
@@ -39,10 +40,13 @@ func TestKindsAgreeInEveryLanguage(t *testing.T) {
 			compared++
 			t.Run(lang+"/"+plugin, func(t *testing.T) {
 				ours, theirs := moduleIn(t, "go", plugin), moduleIn(t, lang, plugin)
-				if a, b := manifestBut(t, ours), manifestBut(t, theirs); !reflect.DeepEqual(a, b) {
-					t.Fatalf("the manifest is\n%+v, in Go\n%+v", b, a)
-				}
 				inGo, inLang := newCaller(t, ours, plugin), newCaller(t, theirs, plugin)
+				if inGo.sdk != "go" || inLang.sdk != lang {
+					t.Fatalf("the module is one in %s, which is compared with one in %s", inLang.sdk, inGo.sdk)
+				}
+				if !reflect.DeepEqual(inGo.m, inLang.m) {
+					t.Fatalf("the manifest is\n%+v, in Go\n%+v", inLang.m, inGo.m)
+				}
 				for seed := range uint64(4) {
 					want, got := inGo.transcript(seed), inLang.transcript(seed)
 					for i := range max(len(want), len(got)) {
@@ -65,21 +69,6 @@ func TestKindsAgreeInEveryLanguage(t *testing.T) {
 // around shows what leads to a line.
 func around(lines []string, i int) string {
 	return strings.Join(lines[max(0, min(i, len(lines))-4):min(i+1, len(lines))], "\n")
-}
-
-// manifestBut is a module's manifest but for the name of the SDK.
-func manifestBut(t *testing.T, file []byte) *abi.Manifest {
-	t.Helper()
-	m, err := binary.Read(bytes.NewReader(file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	manifest, err := m.Manifest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	manifest.SDK = ""
-	return manifest
 }
 
 // sample says what calls of a plug-in are made of. What it does not say is random.
@@ -130,8 +119,8 @@ type caller struct {
 	s      sample
 	opened *Plugins
 	p      *job.Plugin
-	info   job.FunctionInfo
-	m      *abi.Manifest
+	m      *abi.Manifest // but for the name of the SDK
+	sdk    string
 	lines  []string
 }
 
@@ -141,12 +130,17 @@ func newCaller(t *testing.T, file []byte, plugin string) *caller {
 	if !known {
 		t.Fatalf("there is no sample of calls for %s: add one", plugin)
 	}
-	c := &caller{t: t, s: s, opened: host(t, map[string][]byte{"plug": file}), p: &job.Plugin{Name: "plug"}, m: manifestBut(t, file)}
-	var err error
-	if c.info, err = c.opened.Describe(c.p); err != nil {
+	module, err := binary.Read(bytes.NewReader(file))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return c
+	m, err := module.Manifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sdk := m.SDK
+	m.SDK = ""
+	return &caller{t: t, s: s, opened: host(t, map[string][]byte{"plug": file}), p: &job.Plugin{Name: "plug", Digest: module.Digest}, m: m, sdk: sdk}
 }
 
 // transcript is what the module answers to the calls that follow from a seed.
@@ -176,6 +170,8 @@ func (c *caller) calls(args []job.Arg) error {
 		return c.watermarks(args)
 	case c.m.Trigger != nil:
 		return c.decisions(args)
+	case c.m.Assigner != nil:
+		return c.windows(args)
 	}
 	c.t.Fatalf("%s is of a kind that this test does not know", c.m.Name)
 	return nil
@@ -210,9 +206,9 @@ func (c *caller) close(fn interface{ Close() error }) {
 }
 
 // kindsOf are the kinds of columns that a job would bind to inputs.
-func kindsOf(inputs []job.Input) (kinds []stream.Kind) {
+func kindsOf(inputs []abi.Column) (kinds []stream.Kind) {
 	for _, in := range inputs {
-		kinds = append(kinds, in.Kinds[0])
+		kinds = append(kinds, stream.Kind(in.Kind))
 	}
 	return kinds
 }
@@ -244,7 +240,7 @@ func (c *caller) value(cols *stream.Columns, to *stream.Column, in abi.Column) {
 	if in.Nullable {
 		null = 4
 	}
-	chooses := c.m.Map != nil || c.m.Generator != nil
+	chooses := c.m.Map != nil || c.m.Generator != nil || c.m.Assigner != nil
 	if (in.Nullable || chooses) && c.r.IntN(null) == 0 {
 		to.AppendNull()
 		return
@@ -281,7 +277,7 @@ func (c *caller) value(cols *stream.Columns, to *stream.Column, in abi.Column) {
 }
 
 func (c *caller) maps(args []job.Arg) error {
-	fn, err := c.opened.Map(c.t.Context(), c.p, &job.Map{Plugin: "plug", Args: args}, kindsOf(c.info.Inputs))
+	fn, err := c.opened.Map(c.t.Context(), c.p, &job.Map{Plugin: "plug", Args: args}, kindsOf(c.m.Map.Inputs))
 	if err != nil {
 		return err
 	}
@@ -305,7 +301,7 @@ func (c *caller) maps(args []job.Arg) error {
 }
 
 func (c *caller) pairs(args []job.Arg) error {
-	fn, err := c.opened.Pair(c.t.Context(), c.p, &job.Apply{Plugin: "plug", Args: args}, kindsOf(c.info.Pair.Left), kindsOf(c.info.Pair.Right))
+	fn, err := c.opened.Pair(c.t.Context(), c.p, &job.Apply{Plugin: "plug", Args: args}, kindsOf(c.m.Pair.Left), kindsOf(c.m.Pair.Right))
 	if err != nil {
 		return err
 	}
@@ -330,7 +326,7 @@ func (c *caller) pairs(args []job.Arg) error {
 }
 
 func (c *caller) watermarks(args []job.Arg) error {
-	fn, err := c.opened.Generator(c.t.Context(), c.p, &job.Watermark{Plugin: "plug", Args: args}, kindsOf(c.info.Inputs))
+	fn, err := c.opened.Generator(c.t.Context(), c.p, &job.Watermark{Plugin: "plug", Args: args}, kindsOf(c.m.Generator.Inputs))
 	if err != nil {
 		return err
 	}
@@ -364,10 +360,10 @@ func (c *caller) windowOf() stream.Window {
 
 func (c *caller) firings(args []job.Arg) error {
 	var kinds [][]stream.Kind
-	for _, l := range c.info.Process.Lists {
+	for _, l := range c.m.Process.Lists {
 		kinds = append(kinds, kindsOf(l))
 	}
-	fn, err := c.opened.Process(c.t.Context(), c.p, &job.Process{Plugin: "plug", Args: args}, kindsOf(c.info.Inputs), kinds)
+	fn, err := c.opened.Process(c.t.Context(), c.p, &job.Process{Plugin: "plug", Args: args}, kindsOf(c.m.Process.Inputs), kinds)
 	if err != nil {
 		return err
 	}
@@ -436,7 +432,7 @@ func (c *caller) firings(args []job.Arg) error {
 }
 
 func (c *caller) decisions(args []job.Arg) error {
-	fn, err := c.opened.Trigger(c.t.Context(), c.p, &job.Trigger{Plugin: "plug", Args: args}, kindsOf(c.info.Inputs))
+	fn, err := c.opened.Trigger(c.t.Context(), c.p, &job.Trigger{Plugin: "plug", Args: args}, kindsOf(c.m.Trigger.Inputs))
 	if err != nil {
 		return err
 	}
@@ -479,4 +475,83 @@ func (c *caller) decisions(args []job.Arg) error {
 		c.say("states %x", states)
 	}
 	return nil
+}
+
+// windows shows records to a window assigner, in the frames that functions of single records
+// have.
+func (c *caller) windows(args []job.Arg) error {
+	fn := &mapper{}
+	err := c.opened.start(c.t.Context(), c.p, &fn.worker, func(m *abi.Manifest) error {
+		return fn.bind(&abi.Map{Inputs: m.Assigner.Inputs, Params: m.Assigner.Params}, &job.Map{Plugin: "plug", Args: args}, kindsOf(m.Assigner.Inputs))
+	})
+	if err != nil {
+		return err
+	}
+	defer c.close(fn)
+	for range callsOfInstance {
+		cols, times := c.table(c.m.Assigner.Inputs, 1+c.r.IntN(20), 0, true)
+		if c.r.IntN(3) == 0 {
+			times[0] = stream.MaxTime - 1
+		}
+		rows := &udf.Rows{Batch: &stream.Batch{Columns: *cols, Time: times}, Cols: upTo(len(cols.Cols))}
+		rows.Sel = rowsFrom(nil, 0, cols.N)
+		fn.choose(rows)
+		var said []string
+		err := fn.each(&itemCall{
+			fn: guest.Assign, n: len(fn.sel), item: "the record", answers: "the record's windows",
+			number: func(item int) int { return int(fn.shown[item]) },
+			fill:   func(base, n, arena int) (int, int) { return fn.fill(rows, base, n, arena), fn.bytes() },
+			frame:  fn.frame,
+			take: func(base, n int, answer []byte) (int, error) {
+				return eachEntry(n, answer, func(item int, what uint32, body []byte) error {
+					said = append(said, fmt.Sprintf("record %d: %d, %x", fn.shown[base+item], what, body))
+					return nil
+				})
+			},
+		})
+		if !c.failed(err) {
+			c.lines = append(c.lines, said...)
+		}
+	}
+	return nil
+}
+
+// logs are the languages whose SDK adds lines to what a module says before a trap.
+var logs = map[string]bool{"c": true}
+
+// probe traps with the text of its record, which reaches the job's owner in every language;
+// with it what the function has logged in the same call.
+func TestTrapsHaveTheirTextInEveryLanguage(t *testing.T) {
+	for _, lang := range wasmtest.Languages() {
+		if !slices.Contains(wasmtest.BuiltIn(t, lang), "probe") {
+			continue
+		}
+		c := newCaller(t, moduleIn(t, lang, "probe"), "probe")
+		fn, err := c.opened.Map(t.Context(), c.p, &job.Map{Plugin: "plug"}, kindsOf(c.m.Map.Inputs))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := &stream.Batch{Columns: stream.Columns{N: 2, Cols: make([]stream.Column, len(c.m.Map.Inputs))}, Time: []stream.Time{1, 2}}
+		for i, in := range c.m.Map.Inputs {
+			b.Cols[i].Kind = stream.Kind(in.Kind)
+		}
+		for _, r := range []map[string]string{{"what": "log", "s": "was here"}, {"what": "trap", "s": "the end"}} {
+			for i, in := range c.m.Map.Inputs {
+				text, is := r[in.Name]
+				if !is {
+					b.Cols[i].AppendNull()
+					continue
+				}
+				b.Cols[i].AppendStr(stream.Str{Off: uint32(len(b.Blob)), Len: uint32(len(text))})
+				b.Blob = append(b.Blob, text...)
+			}
+		}
+		var out udf.Emitted
+		out.Reset(fn.Info().Outputs)
+		f := failure(t, fn.Call(&udf.Rows{Batch: b, Cols: upTo(len(b.Cols)), Sel: []uint32{0, 1}}, &out))
+		if !f.Trap || f.Op != 1 || !strings.Contains(f.Message, "the end") || strings.Contains(f.Message, "was here") != logs[lang] {
+			t.Errorf("%s: got %+v", lang, *f)
+		}
+		c.close(fn)
+	}
 }
