@@ -1,11 +1,13 @@
-//! What an author writes, and the dispatch of a call.
+//! Aggregates: what an author writes, and the dispatch of a call.
 
 use crate::column::{Columns, Record};
 use crate::frame::{Frame, Status};
-use crate::output::{Outputs, Row, Wrote};
+use crate::manifest::Manifest;
+use crate::output::{Outputs, Row, Wrote, LONG_TEXTS};
 use crate::param::Params;
-use std::borrow::Cow;
-use std::fmt;
+use crate::plugin::{Op, Plugin};
+use crate::refusal::Refusal;
+use std::marker::PhantomData;
 
 /// An aggregate, written for the type of its accumulator, one for each key and window.
 ///
@@ -55,36 +57,6 @@ pub trait Aggregate: Sized + Default {
     fn result(&self, p: &Self::Params) -> Result<Self::Row, Refusal>;
 }
 
-/// The text of a refusal, for people; the host shows at most 4,096 bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal(Cow<'static, str>);
-
-impl Refusal {
-    pub(crate) fn text(&self) -> &str {
-        &self.0
-    }
-}
-
-impl From<&'static str> for Refusal {
-    fn from(text: &'static str) -> Refusal {
-        Refusal(text.into())
-    }
-}
-
-impl From<String> for Refusal {
-    fn from(text: String) -> Refusal {
-        Refusal(text.into())
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Refusal {}
-
 /// How a host keeps accumulators: the calls of section 4 that differ.
 pub trait Kept<A: Aggregate> {
     #[doc(hidden)]
@@ -99,17 +71,6 @@ pub trait Kept<A: Aggregate> {
     fn result(i: &Call<'_, A>, row: &mut dyn FnMut(usize, Result<A::Row, Refusal>) -> Option<Status>) -> Option<Status>;
 }
 
-/// The calls that carry a frame.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op {
-    Configure,
-    Create,
-    Add,
-    Merge,
-    Result,
-}
-
 /// One call: the frame with the input columns bound to it. What serves it answers None
 /// for a frame that cannot be read.
 #[doc(hidden)]
@@ -119,54 +80,23 @@ pub struct Call<'a, A: Aggregate> {
     pub(crate) params: &'a A::Params,
 }
 
-/// What stays between two calls: the arguments, and memory that is worth using again.
+/// The plug-in that an aggregate makes.
 #[doc(hidden)]
-pub struct Instance<A: Aggregate> {
-    params: Option<A::Params>,
-    columns: Columns<'static>,
-}
+pub struct AggregateOf<A>(PhantomData<A>);
 
-impl<A: Aggregate> Instance<A> {
-    pub(crate) const fn new() -> Instance<A> {
-        Instance { params: None, columns: Columns(Vec::new()) }
+impl<A: Aggregate> Plugin for AggregateOf<A> {
+    type Params = A::Params;
+
+    fn configure(p: &A::Params) -> Result<(), Refusal> {
+        A::configure(p)
     }
 
-    /// Serves a call on the frame at an offset into the arena.
-    ///
-    /// # Safety
-    /// As for Frame::open.
-    pub(crate) unsafe fn call(&mut self, op: Op, arena: *mut u8, at: usize) -> Status {
-        match Frame::open(arena, at) {
-            Some(f) if op == Op::Configure => self.configure(f),
-            Some(f) => self.serve(op, f),
-            None => None,
-        }
-        .unwrap_or(Status::BadFrame)
-    }
-
-    fn configure(&mut self, f: Frame) -> Option<Status> {
-        let declared = A::Params::declared();
-        if f.header().rows != 1 || !self.columns.bind(&f, declared.iter().map(|d| d.kind)) {
-            return None;
-        }
-        // The columns are those that are declared, and of one row.
-        let params = unsafe { A::Params::read(&self.columns) }?;
-        if let Err(e) = A::configure(&params) {
-            return Some(f.refuse(e.text()));
-        }
-        self.params = Some(params);
-        Some(Status::Ok)
-    }
-
-    fn serve(&mut self, op: Op, f: Frame) -> Option<Status> {
-        let params = self.params.as_ref()?;
-        let columns = &mut self.columns;
-        if op == Op::Add && !columns.bind(&f, A::Record::FIELDS.iter().map(|f| f.kind)) {
+    fn serve(op: Op, f: Frame, columns: &mut Columns<'static>, params: &A::Params) -> Option<Status> {
+        if op == Op::Add && !columns.bind_inputs(&f, A::Record::FIELDS.iter().map(|f| f.kind)) {
             return None;
         }
         let call = Call { frame: f, columns, params };
         match op {
-            Op::Configure => None,
             Op::Create => A::Kept::create(&call),
             Op::Add => A::Kept::add(&call),
             Op::Merge => A::Kept::merge(&call),
@@ -178,11 +108,23 @@ impl<A: Aggregate> Instance<A> {
                         Ok(row) => match out.write(i, row) {
                             Wrote::All => return None,
                             Wrote::Full => f.full(i),
-                            Wrote::TooLong => f.refuse("the texts of a result row are longer than 1 MiB"),
+                            Wrote::TooLong => f.refuse(LONG_TEXTS),
                         },
                     })
                 })
             }
+            _ => None,
         }
+    }
+
+    fn manifest() -> Result<String, String> {
+        Manifest::new("aggregate", A::NAME, A::VERSION)
+            .inputs("inputs", <A::Record as Record<'_>>::FIELDS)
+            .outputs("outputs", A::Row::FIELDS)
+            .params(&A::Params::declared())
+            .accumulator(A::Kept::WIDTH, A::SCHEMA)
+            .flag("order_insensitive", A::ORDER_INSENSITIVE)
+            .flag("exact", A::EXACT)
+            .done()
     }
 }

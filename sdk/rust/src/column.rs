@@ -136,14 +136,20 @@ impl<'a, T: Input<'a>> Input<'a> for Option<T> {
 pub struct Columns<'a>(pub(crate) Vec<Column<'a>>);
 
 impl<'a> Columns<'a> {
-    /// Points the columns of some kinds at the frame; false: it has others.
-    pub(crate) fn bind(&mut self, f: &Frame, kinds: impl ExactSizeIterator<Item = Kind>) -> bool {
+    /// Points the columns at the frame's input columns; false: it has others.
+    pub(crate) fn bind_inputs(&mut self, f: &Frame, kinds: impl ExactSizeIterator<Item = Kind>) -> bool {
         let h = f.header();
+        self.bind(f, h.cols, h.ncols, h.rows as usize, kinds)
+    }
+
+    /// Points the columns of some kinds at those that the frame describes at an offset;
+    /// false: it has others there.
+    pub(crate) fn bind(&mut self, f: &Frame, at: u32, ncols: u32, rows: usize, kinds: impl ExactSizeIterator<Item = Kind>) -> bool {
         self.0.clear();
         let n = kinds.len();
-        match f.slice::<Descriptor>(h.cols, n) {
-            Some(ds) if h.ncols as usize == n => {
-                self.0.extend(ds.iter().zip(kinds).map_while(|(d, k)| Column::bind(f, d, k, h.rows as usize)));
+        match f.slice::<Descriptor>(at, n) {
+            Some(ds) if ncols as usize == n => {
+                self.0.extend(ds.iter().zip(kinds).map_while(|(d, k)| Column::bind(f, d, k, rows)));
             }
             _ => return false,
         }

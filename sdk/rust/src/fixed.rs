@@ -1,8 +1,9 @@
 //! Accumulators of a fixed size, changed in place: they lie in the frame itself.
 
-use crate::aggregate::{Aggregate, Call, Kept, Refusal};
+use crate::aggregate::{Aggregate, Call, Kept};
 use crate::column::Record;
 use crate::frame::Status;
+use crate::refusal::Refusal;
 use std::marker::PhantomData;
 use std::mem::{align_of, size_of};
 

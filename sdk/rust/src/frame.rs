@@ -9,13 +9,16 @@ pub(crate) const ARENA_BYTES: usize = 4 << 20;
 
 /// Bounds rows and groups before they are multiplied: no frame in this arena can hold
 /// more, since each row and each group needs at least 4 bytes.
-const MAX_COUNT: u32 = (ARENA_BYTES / 4) as u32;
+pub(crate) const MAX_COUNT: u32 = (ARENA_BYTES / 4) as u32;
 
 /// The longest text of a refusal (section 5).
 pub(crate) const MESSAGE_BYTES: usize = 4096;
 
 /// The longest accumulator that varies in size (section 2).
 pub(crate) const ACC_BYTES: usize = 1 << 20;
+
+/// The longest state of a key, a window or a split (section 2).
+pub(crate) const STATE_BYTES: usize = 1 << 20;
 
 /// Bounds the texts of one result row, as every result is bounded.
 pub(crate) const TEXT_BYTES: usize = 1 << 20;
@@ -52,7 +55,8 @@ pub(crate) struct Header {
     pub op: u32,
     pub done: u32,
     pub out_used: u32,
-    pub reserved: [u32; 9],
+    pub block: u32,
+    pub reserved: [u32; 8],
 }
 
 const _: () = assert!(size_of::<Header>() == 96 && size_of::<Descriptor>() == 32);
@@ -71,8 +75,9 @@ pub(crate) struct Descriptor {
 }
 
 /// One call's view of the arena: valid during that call.
+#[doc(hidden)]
 #[derive(Clone, Copy)]
-pub(crate) struct Frame(*mut Header);
+pub struct Frame(*mut Header);
 
 impl Frame {
     /// Checks what is cheap to check once a call: that the header and the areas that it
@@ -91,11 +96,12 @@ impl Frame {
             && h.size as usize <= ARENA_BYTES - at
             && h.rows <= MAX_COUNT
             && h.groups <= MAX_COUNT
-            && f.holds(h.out, h.out_cap as usize, 1);
+            && f.holds(h.out, h.out_cap as usize, 1)
+            && h.out_used <= h.out_cap;
         good.then(|| f)
     }
 
-    pub fn header(&self) -> Header {
+    pub(crate) fn header(&self) -> Header {
         unsafe { *self.0 }
     }
 
@@ -130,31 +136,47 @@ impl Frame {
         (group.is_empty() || highest < h.groups).then(|| group)
     }
 
-    /// The accumulators of varying size behind an offset.
-    pub fn accs(&self, at: u32) -> Option<Accs<'_>> {
-        let n = self.header().groups as usize;
+    /// n pieces of bytes of varying size, whose table of offsets lies at an offset.
+    pub(crate) fn pieces(&self, at: u32, n: usize) -> Option<Pieces<'_>> {
+        if n > MAX_COUNT as usize {
+            return None;
+        }
         let off = self.slice::<u32>(at, n + 1)?;
         let start = at + ((4 * (n as u32 + 1) + 7) & !7);
         let data = self.slice::<u8>(start, off[n] as usize)?;
-        Some(Accs { off, data })
+        off.windows(2).all(|w| w[0] <= w[1]).then(|| Pieces { off, data })
     }
 
     /// Appends to the output area; false: there is no room.
     pub fn append(&self, parts: &[&[u8]]) -> bool {
-        let h = self.header();
+        let (mut to, room) = self.free();
         let n: usize = parts.iter().map(|p| p.len()).sum();
-        if n > (h.out_cap - h.out_used) as usize {
+        if n > room {
             return false;
         }
-        unsafe {
-            let mut to = self.0.cast::<u8>().add((h.out + h.out_used) as usize);
-            for p in parts {
+        for p in parts {
+            unsafe {
                 std::ptr::copy_nonoverlapping(p.as_ptr(), to, p.len());
                 to = to.add(p.len());
             }
-            (*self.0).out_used += n as u32;
         }
+        self.use_up(n);
         true
+    }
+
+    /// The part of the output area that is not used, where it begins and its bytes.
+    #[inline(always)]
+    pub(crate) fn free(&self) -> (*mut u8, usize) {
+        unsafe {
+            let h = &*self.0;
+            (self.0.cast::<u8>().add((h.out + h.out_used) as usize), (h.out_cap - h.out_used) as usize)
+        }
+    }
+
+    /// Takes n bytes of it that were written.
+    #[inline(always)]
+    pub(crate) fn use_up(&self, n: usize) {
+        unsafe { (*self.0).out_used += n as u32 }
     }
 
     /// Takes back what was appended behind used.
@@ -181,13 +203,13 @@ impl Frame {
     }
 }
 
-/// A row of accumulators that vary in size.
-pub(crate) struct Accs<'a> {
+/// Accumulators that vary in size, or states.
+pub(crate) struct Pieces<'a> {
     off: &'a [u32],
     data: &'a [u8],
 }
 
-impl<'a> Accs<'a> {
+impl<'a> Pieces<'a> {
     pub fn at(&self, i: usize) -> &'a [u8] {
         &self.data[self.off[i] as usize..self.off[i + 1] as usize]
     }

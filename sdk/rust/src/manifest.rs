@@ -1,10 +1,8 @@
 //! The manifest of abi/SPEC.md, section 2, written by hand, and its limits, so that a
 //! module that builds is a module that hosts take.
 
-use crate::aggregate::{Aggregate, Kept};
-use crate::column::{Field, Record};
-use crate::output::Row;
-use crate::param::{Declared, Params};
+use crate::column::Field;
+use crate::param::Declared;
 use crate::value::{Kind, Value};
 use std::fmt::Write;
 
@@ -12,58 +10,137 @@ const MAX_COLUMNS: usize = 64;
 const MAX_NAME: usize = 63;
 const MAX_VERSION: usize = 64;
 const MAX_DEFAULT: usize = 4096;
+const MAX_SIDES: usize = 16;
 
-/// Checks the declaration and writes the manifest; the error says what is wrong.
-pub(crate) fn manifest<A: Aggregate>() -> Result<String, String> {
-    let inputs = <A::Record as Record<'_>>::FIELDS;
-    let outputs = A::Row::FIELDS;
-    let params = A::Params::declared();
-    let wrong = |what: &str| Err(format!("aggregate {:?}: {}", A::NAME, what));
-    if !valid_name(A::NAME, "_-") {
-        return wrong("a name matches [a-z][a-z0-9_-]{0,62}");
-    }
-    if A::VERSION.len() > MAX_VERSION {
-        return wrong("VERSION is longer than 64 bytes");
-    }
-    if A::SCHEMA == 0 || A::SCHEMA > i32::MAX as u32 {
-        return wrong("SCHEMA counts from 1");
-    }
-    check_names("input", inputs.iter().map(|f| f.name))?;
-    check_names("output", outputs.iter().map(|f| f.name))?;
-    check_names("param", params.iter().map(|p| p.name))?;
-    for p in &params {
-        check_default(p)?;
-    }
-    let mut m = format!("{{\"name\":{},\"version\":{},\"sdk\":\"rust\",\"aggregate\":{{\"inputs\":[", quoted(A::NAME), quoted(A::VERSION));
-    put_fields(&mut m, inputs);
-    m.push_str("],\"outputs\":[");
-    put_fields(&mut m, outputs);
-    m.push_str("],\"params\":[");
-    for (i, p) in params.iter().enumerate() {
-        put_column(&mut m, i, p.name, p.kind);
-        if p.required {
-            m.push_str(",\"required\":true");
+/// The outputs that every step has.
+const RESERVED: [&str; 4] = ["results", "late", "failed", "bad"];
+
+/// A manifest that is being written, member by member. The first problem of the
+/// declaration stands in place of it.
+pub(crate) struct Manifest {
+    text: String,
+    problem: Option<String>,
+    begun: bool, // the kind's object has a member
+}
+
+impl Manifest {
+    /// Begins that of a plug-in of a kind.
+    pub fn new(kind: &str, name: &str, version: &str) -> Manifest {
+        let text = format!("{{\"name\":{},\"version\":{},\"sdk\":\"rust\",\"{}\":{{", quoted(name), quoted(version), kind);
+        let mut m = Manifest { text, problem: None, begun: false };
+        if !valid_name(name, "_-") {
+            m.wrong(format!("{} {:?}: a name matches [a-z][a-z0-9_-]{{0,62}}", kind, name));
+        } else if version.len() > MAX_VERSION {
+            m.wrong(format!("{} {:?}: VERSION is longer than 64 bytes", kind, name));
         }
-        match &p.default {
-            Value::Int64(v) => write!(m, ",\"default\":{}", v),
-            Value::Float64(v) => write!(m, ",\"default\":{:?}", v),
-            Value::Bool(v) => write!(m, ",\"default\":{}", v),
-            Value::String(v) => write!(m, ",\"default\":{}", quoted(v)),
-            Value::Null | Value::Timestamp(_) => Ok(()),
-        }
-        .expect("a String takes all");
-        m.push('}');
+        m
     }
-    write!(
-        m,
-        "],\"accumulator\":{{\"width\":{},\"schema\":{}}},\"order_insensitive\":{},\"exact\":{}}}}}",
-        A::Kept::WIDTH,
-        A::SCHEMA,
-        A::ORDER_INSENSITIVE,
-        A::EXACT
-    )
-    .expect("a String takes all");
-    Ok(m)
+
+    fn wrong(&mut self, problem: String) {
+        self.problem.get_or_insert(problem);
+    }
+
+    fn member(&mut self, name: &str) -> &mut String {
+        if self.begun {
+            self.text.push(',');
+        }
+        self.begun = true;
+        write!(self.text, "\"{}\":", name).expect("a String takes all");
+        &mut self.text
+    }
+
+    /// Columns that are read: inputs, records, left, right.
+    pub fn inputs(self, member: &str, fields: &[Field]) -> Manifest {
+        self.columns(member, member.trim_end_matches('s'), fields)
+    }
+
+    /// Columns that are answered.
+    pub fn outputs(self, member: &str, fields: &[Field]) -> Manifest {
+        self.columns(member, "output", fields)
+    }
+
+    fn columns(mut self, member: &str, what: &str, fields: &[Field]) -> Manifest {
+        if let Err(problem) = check_names(what, fields.iter().map(|f| f.name)) {
+            self.wrong(problem);
+        }
+        put_fields(self.member(member), fields);
+        self
+    }
+
+    /// Side outputs, each with its name and columns.
+    pub fn sides(mut self, sides: &[(&str, &[Field])]) -> Manifest {
+        if sides.len() > MAX_SIDES {
+            self.wrong(format!("there are {} side outputs, at most {} are allowed", sides.len(), MAX_SIDES));
+        }
+        let mut list = String::from("[");
+        for (i, (name, fields)) in sides.iter().enumerate() {
+            let name = plain_name(name);
+            if RESERVED.contains(&name) {
+                self.wrong(format!("side output {:?}: every step has an output of that name", name));
+            }
+            let good = check_names("side output", [name].into_iter()).and(check_names("output", fields.iter().map(|f| f.name)));
+            if let Err(problem) = good {
+                self.wrong(problem);
+            }
+            write!(list, "{}{{\"name\":{},\"outputs\":", if i > 0 { "," } else { "" }, quoted(name)).expect("a String takes all");
+            put_fields(&mut list, fields);
+            list.push('}');
+        }
+        self.member("side").push_str(&list);
+        self.text.push(']');
+        self
+    }
+
+    pub fn params(mut self, params: &[Declared]) -> Manifest {
+        let good = check_names("param", params.iter().map(|p| p.name)).and(params.iter().try_for_each(check_default));
+        if let Err(problem) = good {
+            self.wrong(problem);
+        }
+        put_params(self.member("params"), params);
+        self
+    }
+
+    pub fn flag(mut self, member: &str, is: bool) -> Manifest {
+        self.member(member).push_str(if is { "true" } else { "false" });
+        self
+    }
+
+    pub fn accumulator(self, width: usize, schema: u32) -> Manifest {
+        self.versioned("accumulator", &format!("\"width\":{},", width), schema)
+    }
+
+    /// What is kept, if anything is.
+    pub fn state(self, kept: bool, schema: u32) -> Manifest {
+        match kept {
+            true => self.versioned("state", "", schema),
+            false => self,
+        }
+    }
+
+    /// What is kept of keys and windows, if anything is.
+    pub fn states(self, key: bool, window: bool, schema: u32) -> Manifest {
+        match key || window {
+            true => self.versioned("state", &format!("\"key\":{},\"window\":{},", key, window), schema),
+            false => self,
+        }
+    }
+
+    fn versioned(mut self, member: &str, rest: &str, schema: u32) -> Manifest {
+        if schema == 0 || schema > i32::MAX as u32 {
+            self.wrong("SCHEMA counts from 1".into());
+        }
+        write!(self.member(member), "{{{}\"schema\":{}}}", rest, schema).expect("a String takes all");
+        self
+    }
+
+    /// Gives the manifest, or says what is wrong with the declaration.
+    pub fn done(mut self) -> Result<String, String> {
+        self.text.push_str("}}");
+        match self.problem {
+            Some(problem) => Err(problem),
+            None => Ok(self.text),
+        }
+    }
 }
 
 fn check_default(p: &Declared) -> Result<(), String> {
@@ -98,10 +175,32 @@ pub(crate) fn valid_name(name: &str, marks: &str) -> bool {
 }
 
 fn put_fields(m: &mut String, fields: &[Field]) {
+    m.push('[');
     for (i, f) in fields.iter().enumerate() {
         put_column(m, i, f.name, f.kind);
         m.push_str(if f.nullable { ",\"nullable\":true}" } else { "}" });
     }
+    m.push(']');
+}
+
+fn put_params(m: &mut String, params: &[Declared]) {
+    m.push('[');
+    for (i, p) in params.iter().enumerate() {
+        put_column(m, i, p.name, p.kind);
+        if p.required {
+            m.push_str(",\"required\":true");
+        }
+        match &p.default {
+            Value::Int64(v) => write!(m, ",\"default\":{}", v),
+            Value::Float64(v) => write!(m, ",\"default\":{:?}", v),
+            Value::Bool(v) => write!(m, ",\"default\":{}", v),
+            Value::String(v) => write!(m, ",\"default\":{}", quoted(v)),
+            Value::Null | Value::Timestamp(_) => Ok(()),
+        }
+        .expect("a String takes all");
+        m.push('}');
+    }
+    m.push(']');
 }
 
 /// Opens the object of a column; the caller closes it.

@@ -4,16 +4,28 @@ use crate::column::Field;
 use crate::frame::{Descriptor, Frame, TEXT_BYTES};
 use crate::value::{Kind, Timestamp, Value};
 
-/// A type of the fields of a `row!`: i64, f64, bool, String, Timestamp, and an Option of
-/// them, whose None is null.
+/// A type of the fields of a `row!`: i64, f64, bool, String, &str, Timestamp, and an
+/// Option of them, whose None is null.
 pub trait Output: Sized + Into<Value> {
     #[doc(hidden)]
     const KIND: Kind;
     #[doc(hidden)]
-    fn put(self, w: &mut Outputs);
+    fn put<C: Cells>(self, to: &mut C);
     #[doc(hidden)]
     fn of(v: Value) -> Option<Self>;
 }
+
+/// Where a row is written, column by column.
+#[doc(hidden)]
+pub trait Cells {
+    fn word(&mut self, v: u64);
+    fn flag(&mut self, v: bool);
+    fn text(&mut self, v: &str);
+    fn null(&mut self);
+}
+
+/// What a plug-in hears whose row has longer texts than any call can carry.
+pub(crate) const LONG_TEXTS: &str = "the texts of a result row are longer than 1 MiB";
 
 /// The output columns of the current call, and the row that is being written.
 #[doc(hidden)]
@@ -88,6 +100,16 @@ impl Outputs {
         }
         self.next += 1;
     }
+}
+
+impl Cells for Outputs {
+    fn word(&mut self, v: u64) {
+        self.number(v)
+    }
+
+    fn flag(&mut self, v: bool) {
+        self.number(u8::from(v))
+    }
 
     fn text(&mut self, v: &str) {
         let used = self.frame.header().out_used;
@@ -108,10 +130,11 @@ impl Outputs {
 }
 
 macro_rules! output {
-    ($type:ty, $kind:ident, |$v:ident, $w:ident| $put:expr) => {
+    ($type:ty, $kind:ident, |$v:ident, $to:ident| $put:expr) => {
         impl Output for $type {
             const KIND: Kind = Kind::$kind;
-            fn put(self, $w: &mut Outputs) {
+            #[inline(always)]
+            fn put<C: Cells>(self, $to: &mut C) {
                 let $v = self;
                 $put
             }
@@ -125,18 +148,33 @@ macro_rules! output {
     };
 }
 
-output!(i64, Int64, |v, w| w.number(v));
-output!(f64, Float64, |v, w| w.number(v));
-output!(bool, Bool, |v, w| w.number(u8::from(v)));
-output!(Timestamp, Timestamp, |v, w| w.number(v.0));
-output!(String, String, |v, w| w.text(&v));
+output!(i64, Int64, |v, to| to.word(v as u64));
+output!(f64, Float64, |v, to| to.word(v.to_bits()));
+output!(bool, Bool, |v, to| to.flag(v));
+output!(Timestamp, Timestamp, |v, to| to.word(v.0 as u64));
+output!(String, String, |v, to| to.text(&v));
+
+impl<'a> Output for &'a str {
+    const KIND: Kind = Kind::String;
+    #[inline(always)]
+    fn put<C: Cells>(self, to: &mut C) {
+        to.text(self)
+    }
+    fn of(v: Value) -> Option<&'a str> {
+        match v {
+            Value::String(v) => Some(Box::leak(v.into_boxed_str())), // a test's; it is about to end
+            _ => None,
+        }
+    }
+}
 
 impl<T: Output> Output for Option<T> {
     const KIND: Kind = T::KIND;
-    fn put(self, w: &mut Outputs) {
+    #[inline(always)]
+    fn put<C: Cells>(self, to: &mut C) {
         match self {
-            Some(v) => v.put(w),
-            None => w.null(),
+            Some(v) => v.put(to),
+            None => to.null(),
         }
     }
     fn of(v: Value) -> Option<Option<T>> {
@@ -152,17 +190,26 @@ pub trait Row: Sized {
     #[doc(hidden)]
     const FIELDS: &'static [Field];
     #[doc(hidden)]
-    fn put(self, w: &mut Outputs);
+    fn put<C: Cells>(self, to: &mut C);
     /// Makes the struct of values in the order of its fields, for tests.
     #[doc(hidden)]
     fn of(values: Vec<Value>) -> Option<Self>;
 }
 
-/// Declares the columns that an aggregate answers, as a struct with a field for each. A
-/// text column is a String.
+/// A row as it may borrow texts. A struct that does, `Section<'a>`, stands in an impl as
+/// `type Row = Section<'static>`.
+pub trait Rows<'a> {
+    /// The struct with texts that live as long as 'a.
+    type Of: Row + Clone + std::fmt::Debug + PartialEq;
+}
+
+/// Declares the columns that a plug-in answers, as a struct with a field for each. A text
+/// column is a String, or a &str where the row is written at once: in all kinds but
+/// aggregates.
 ///
 /// ```
 /// tidemark::row! { struct Answer { count: i64, mean: Option<f64> } }
+/// tidemark::row! { struct Section<'a> { path: &'a str, level: i64 } }
 /// ```
 #[macro_export]
 macro_rules! row {
@@ -170,14 +217,31 @@ macro_rules! row {
         $(#[$meta])* #[derive(Clone, Debug, PartialEq)]
         $vis struct $name { $($(#[$doc])* pub $field: $type),+ }
         impl $crate::Row for $name {
-            const FIELDS: &'static [$crate::inner::Field] = &[$($crate::inner::Field::output::<$type>(stringify!($field))),+];
-            fn put(self, w: &mut $crate::inner::Outputs) {
-                $($crate::Output::put(self.$field, w);)+
-            }
-            fn of(values: Vec<$crate::Value>) -> Option<$name> {
-                let mut values = values.into_iter();
-                Some($name { $($field: $crate::Output::of(values.next()?)?),+ })
-            }
+            $crate::row!(@ $name, $($field: $type),+);
+        }
+        impl<'a> $crate::Rows<'a> for $name {
+            type Of = $name;
+        }
+    };
+    ($(#[$meta:meta])* $vis:vis struct $name:ident<$life:lifetime> { $($(#[$doc:meta])* $field:ident: $type:ty),+ $(,)? }) => {
+        $(#[$meta])* #[derive(Clone, Debug, PartialEq)]
+        $vis struct $name<$life> { $($(#[$doc])* pub $field: $type),+ }
+        impl<$life> $crate::Row for $name<$life> {
+            $crate::row!(@ $name, $($field: $type),+);
+        }
+        impl<$life> $crate::Rows<$life> for $name<'static> {
+            type Of = $name<$life>;
+        }
+    };
+    (@ $name:ident, $($field:ident: $type:ty),+) => {
+        const FIELDS: &'static [$crate::inner::Field] = &[$($crate::inner::Field::output::<$type>(stringify!($field))),+];
+        #[inline(always)]
+        fn put<C: $crate::inner::Cells>(self, to: &mut C) {
+            $($crate::Output::put(self.$field, to);)+
+        }
+        fn of(values: Vec<$crate::Value>) -> Option<Self> {
+            let mut values = values.into_iter();
+            Some($name { $($field: $crate::Output::of(values.next()?)?),+ })
         }
     };
 }

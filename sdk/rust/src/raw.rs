@@ -1,8 +1,8 @@
 //! The raw ABI: the functions of abi/SPEC.md, section 4, and what a module needs around
 //! them. The only file that knows WebAssembly.
 
-use crate::aggregate::{Aggregate, Instance, Op};
 use crate::frame::ARENA_BYTES;
+use crate::plugin::{Instance, Op, Plugin};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
 
@@ -25,11 +25,11 @@ pub fn arena() -> i64 {
     address_and_size(ARENA.0.get().cast(), ARENA_BYTES)
 }
 
-/// The module's aggregate, which `plugin!` makes.
-pub struct Module<A: Aggregate>(Only<Instance<A>>);
+/// The module's plug-in, which `plugin!` makes.
+pub struct Module<P: Plugin>(Only<Instance<P>>);
 
-impl<A: Aggregate> Module<A> {
-    pub const fn new() -> Module<A> {
+impl<P: Plugin> Module<P> {
+    pub const fn new() -> Module<P> {
         Module(Only(UnsafeCell::new(Instance::new())))
     }
 
@@ -56,7 +56,7 @@ impl<A: Aggregate> Module<A> {
     }
 
     pub fn manifest(&self) -> i64 {
-        match crate::manifest::manifest::<A>() {
+        match P::manifest() {
             Ok(m) => {
                 let m = Box::leak(m.into_boxed_str()); // the caller is about to read it
                 address_and_size(m.as_ptr(), m.len())
@@ -66,12 +66,13 @@ impl<A: Aggregate> Module<A> {
     }
 }
 
-/// Exports an aggregate: once in a module.
+/// What `plugin!` becomes in a module: the exports of the calls that its kind has.
+#[doc(hidden)]
 #[macro_export]
-macro_rules! plugin {
-    ($aggregate:ty) => {
+macro_rules! exports {
+    ($plugin:ty, $($export:ident $op:ident),+) => {
         const _: () = {
-            static MODULE: $crate::raw::Module<$aggregate> = $crate::raw::Module::new();
+            static MODULE: $crate::raw::Module<$plugin> = $crate::raw::Module::new();
 
             #[no_mangle]
             extern "C" fn tm_arena() -> i64 {
@@ -85,22 +86,10 @@ macro_rules! plugin {
             extern "C" fn tm_configure(frame: i32) -> i32 {
                 MODULE.call($crate::inner::Op::Configure, frame)
             }
-            #[no_mangle]
-            extern "C" fn tm_aggregate_create(frame: i32) -> i32 {
-                MODULE.call($crate::inner::Op::Create, frame)
-            }
-            #[no_mangle]
-            extern "C" fn tm_aggregate_add(frame: i32) -> i32 {
-                MODULE.call($crate::inner::Op::Add, frame)
-            }
-            #[no_mangle]
-            extern "C" fn tm_aggregate_merge(frame: i32) -> i32 {
-                MODULE.call($crate::inner::Op::Merge, frame)
-            }
-            #[no_mangle]
-            extern "C" fn tm_aggregate_result(frame: i32) -> i32 {
-                MODULE.call($crate::inner::Op::Result, frame)
-            }
+            $(#[no_mangle]
+            extern "C" fn $export(frame: i32) -> i32 {
+                MODULE.call($crate::inner::Op::$op, frame)
+            })+
         };
     };
 }
@@ -121,6 +110,13 @@ fn print(text: &str) {
     let mut written = 0;
     // Whether it could, nobody is left to hear.
     unsafe { fd_write(2, &part, 1, &mut written) };
+}
+
+/// Writes a line to the host's log of the call. A host keeps the first and the last 2,048
+/// bytes of a call and shows them when it traps; tests print them.
+pub fn log(text: &str) {
+    print(text);
+    print("\n");
 }
 
 fn die(parts: &[&str]) -> ! {

@@ -1,9 +1,14 @@
 //! Tests of the SDK itself, by its twin.
 
+mod answers;
+mod frames;
+mod manifests;
+
 use crate as tidemark; // the macros' examples read as in a plug-in
-use crate::aggregate::{Instance, Op};
+use crate::aggregate::AggregateOf;
 use crate::frame::{Descriptor, Header, Status, ARENA_BYTES};
-use crate::manifest::{check_names, manifest, quoted, valid_name};
+use crate::manifest::{check_names, quoted, valid_name};
+use crate::plugin::{Instance, Op, Plugin};
 use crate::*;
 
 // ---- An aggregate that answers what it has read last ------------------------------
@@ -144,7 +149,7 @@ fn the_manifest_says_what_is_declared() {
         r#"{"name":"spare","type":"int64"},{"name":"type","type":"bool"}],"accumulator":{"width":0,"schema":7},"#,
         r#""order_insensitive":false,"exact":false}}"#
     );
-    assert_eq!(manifest::<Echo>().unwrap(), want);
+    assert_eq!(AggregateOf::<Echo>::manifest().unwrap(), want);
 }
 
 #[test]
@@ -276,8 +281,8 @@ fn laws_are_seen_to_be_broken() {
 
 #[test]
 fn mistakes_of_a_declaration_are_named() {
-    assert_eq!(manifest::<Loud>().unwrap_err(), "aggregate \"Loud\": a name matches [a-z][a-z0-9_-]{0,62}");
-    assert_eq!(manifest::<Endless>().unwrap_err(), "param \"limit\": a default must be finite");
+    assert_eq!(AggregateOf::<Loud>::manifest().unwrap_err(), "aggregate \"Loud\": a name matches [a-z][a-z0-9_-]{0,62}");
+    assert_eq!(AggregateOf::<Endless>::manifest().unwrap_err(), "param \"limit\": a default must be finite");
 }
 
 #[test]
@@ -298,7 +303,7 @@ fn a_refusal_names_its_record() {
 /// data at 20.
 fn add<A: Aggregate>(edit: fn(&mut Header, &mut Descriptor, &mut [u64])) -> (Status, Header) {
     let mut arena = vec![0u64; ARENA_BYTES / 8];
-    let mut i = Instance::<A>::new();
+    let mut i = Instance::<AggregateOf<A>>::new();
     let at = arena.as_mut_ptr();
     unsafe {
         *at.cast() = Header { size: 8192, rows: 1, out: 4096, out_cap: 4096, ..Header::default() };
@@ -341,12 +346,12 @@ fn frames_that_no_host_may_write_are_bad() {
     }
     let mut arena = vec![0u64; ARENA_BYTES / 8];
     for at in [4, ARENA_BYTES, usize::MAX - 7] {
-        let status = unsafe { Instance::<Lawful>::new().call(Op::Add, arena.as_mut_ptr().cast(), at) };
+        let status = unsafe { Instance::<AggregateOf<Lawful>>::new().call(Op::Add, arena.as_mut_ptr().cast(), at) };
         assert_eq!(status, Status::BadFrame);
     }
     let unconfigured = unsafe {
         *arena.as_mut_ptr().cast() = Header { size: 8192, out: 4096, out_cap: 4096, ..Header::default() };
-        Instance::<Lawful>::new().call(Op::Create, arena.as_mut_ptr().cast(), 0)
+        Instance::<AggregateOf<Lawful>>::new().call(Op::Create, arena.as_mut_ptr().cast(), 0)
     };
     assert_eq!(unconfigured, Status::BadFrame);
 }

@@ -1,8 +1,9 @@
 //! Accumulators that vary in size: decoded, changed, encoded.
 
-use crate::aggregate::{Aggregate, Call, Kept, Refusal};
+use crate::aggregate::{Aggregate, Call, Kept};
 use crate::column::Record;
 use crate::frame::{Status, ACC_BYTES};
+use crate::refusal::Refusal;
 
 /// Accumulators that vary in size: sets, sketches, lists. What the host keeps is what
 /// [`Encode`] wrote.
@@ -54,7 +55,7 @@ impl<A: Aggregate + Encode> Kept<A> for Varying {
 
     fn merge(c: &Call<'_, A>) -> Option<Status> {
         let h = c.frame.header();
-        let (accs, from) = (c.frame.accs(h.acc)?, c.frame.accs(h.from)?);
+        let (accs, from) = (c.frame.pieces(h.acc, h.groups as usize)?, c.frame.pieces(h.from, h.groups as usize)?);
         let mut scratch = Vec::new();
         for i in 0..h.groups as usize {
             c.frame.at_op(i);
@@ -77,7 +78,7 @@ impl<A: Aggregate + Encode> Kept<A> for Varying {
 
     fn result(c: &Call<'_, A>, out: &mut dyn FnMut(usize, Result<A::Row, Refusal>) -> Option<Status>) -> Option<Status> {
         let h = c.frame.header();
-        let accs = c.frame.accs(h.acc)?;
+        let accs = c.frame.pieces(h.acc, h.groups as usize)?;
         for i in 0..h.groups as usize {
             c.frame.at_op(i);
             if let Some(ended) = out(i, decode(c, accs.at(i)).and_then(|acc| acc.result(c.params))) {
