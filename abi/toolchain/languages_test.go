@@ -165,7 +165,7 @@ func TestBuildErrorsInEveryLanguage(t *testing.T) {
 		{"a name with capitals", "testdata/rust/name", []string{`aggregate "Name": a name matches`}},
 		{"a default that JSON does not know", "testdata/c/default", []string{`param "k": has a default that is not a plain whole number`}},
 		{"AssemblyScript that does not compile", "testdata/assemblyscript/broken", []string{"in index.ts(3,1)", "undeclared"}},
-		{"AssemblyScript without an aggregate", "testdata/assemblyscript/nothing", []string{"panic: tidemark: no aggregate is registered"}},
+		{"AssemblyScript without a plug-in", "testdata/assemblyscript/nothing", []string{"panic: tidemark: no plug-in is registered"}},
 		{"an accumulator with a reference", "testdata/assemblyscript/reference", []string{"accumulator Names holds a reference", "use variableAggregate"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -1,7 +1,7 @@
 // Input columns: typed names that are bound to the frame at each call.
 import { Descriptor, Frame, Kind, Row } from "./frame";
 
-/** A column that an aggregate reads. */
+/** A column that a plug-in reads. */
 export abstract class Input {
   /** Whether it was declared nullable. */
   takesNull: bool = false;
@@ -20,15 +20,15 @@ export abstract class Input {
     return this.valid != 0 && (load<u64>(this.valid + ((r >> 6) << 3)) >> (r & 63) & 1) == 0;
   }
 
-  /** Points the column at the frame. Called by the SDK. */
-  bind(f: Frame, d: Descriptor): bool {
+  /** Points the column at a frame in which it has some rows. Called by the SDK. */
+  bind(f: Frame, d: Descriptor, rows: u32): bool {
     if (d.kind != <u32>this.kind) return false;
     this.valid = 0;
     if (d.hasValidity) {
-      this.valid = f.area(d.validity, (f.rows + 63) / 64 * 8);
+      this.valid = f.area(d.validity, (rows + 63) / 64 * 8);
       if (this.valid == 0) return false;
     }
-    this.data = f.area(d.data, this.kind == Kind.BOOL ? f.rows : this.kind == Kind.STRING ? 4 * (f.rows + 1) : 8 * f.rows);
+    this.data = f.area(d.data, this.kind == Kind.BOOL ? rows : this.kind == Kind.STRING ? 4 * (rows + 1) : 8 * rows);
     return this.data != 0;
   }
 }
@@ -114,19 +114,24 @@ export class StringInput extends Input {
   /** A copy of the record's text, which may be kept. */
   of(r: Row): string { return String.UTF8.decodeUnsafe(this.at(r), this.size(r)); }
 
-  bind(f: Frame, d: Descriptor): bool {
-    if (!super.bind(f, d)) return false;
+  bind(f: Frame, d: Descriptor, rows: u32): bool {
+    if (!super.bind(f, d, rows)) return false;
     this.blob = f.area(d.blob, d.blobSize);
     return this.blob != 0;
   }
 }
 
-/** Points all columns at the frame. Called by the SDK. */
+/** Points the columns of the frame's own rows at it. Called by the SDK. */
 export function bindInputs(f: Frame, cols: Input[]): bool {
-  const at = f.area(f.cols, f.ncols * offsetof<Descriptor>());
-  if (f.ncols != <u32>cols.length || at == 0) return false;
+  return f.ncols == <u32>cols.length && bindColumns(f, f.cols, f.rows, cols);
+}
+
+/** Points columns at their descriptors, which lie at an offset. Called by the SDK. */
+export function bindColumns(f: Frame, off: u32, rows: u32, cols: Input[]): bool {
+  const at = f.area(off, cols.length * offsetof<Descriptor>());
+  if (at == 0) return false;
   for (let i = 0; i < cols.length; i++) {
-    if (!cols[i].bind(f, changetype<Descriptor>(at + i * offsetof<Descriptor>()))) return false;
+    if (!cols[i].bind(f, changetype<Descriptor>(at + i * offsetof<Descriptor>()), rows)) return false;
   }
   return true;
 }

@@ -1,14 +1,9 @@
 // Accumulators of a fixed size, changed in place.
-import { Aggregate, register } from "./aggregate";
+import { Aggregate } from "./aggregate";
 import { Frame, refuses, Status } from "./frame";
-import { jsonString } from "./json";
+import { checkPlain, widthOf } from "./plain";
+import { mistake, register } from "./plugin";
 import { Spec } from "./spec";
-
-/** Bounds accumulators of a fixed size (abi/SPEC.md, section 2). */
-const MAX_WIDTH: u32 = 4096;
-
-/** The bit of a class's type information that says that no field is a reference. */
-const POINTER_FREE: u32 = 1 << 5;
 
 /**
  * Registers an aggregate whose accumulator is a class with fields of plain numbers and
@@ -28,29 +23,19 @@ const POINTER_FREE: u32 = 1 << 5;
  * is being worked on. A module registers one aggregate.
  */
 export function fixedAggregate<A>(spec: Spec): void {
-  const size = <u32>offsetof<A>();
-  if ((__typeinfo(idof<A>()) & POINTER_FREE) == 0) {
-    throw new Error("tidemark: aggregate " + jsonString(spec.name) + ": accumulator " + nameof<A>() +
-      " holds a reference: a fixed accumulator has no strings, arrays or other objects; use variableAggregate");
-  }
-  if (size == 0 || size > MAX_WIDTH) {
-    throw new Error("tidemark: aggregate " + jsonString(spec.name) + ": accumulator " + nameof<A>() + " has " +
-      size.toString() + " bytes; a fixed accumulator has 1 to 4096");
-  }
+  const problem = checkPlain<A>("accumulator", "use variableAggregate");
+  if (problem !== null) mistake("aggregate", spec, problem);
   register(new Fixed<A>(spec, widthOf<A>()));
 }
 
-/** The size of an accumulator, rounded up to 8: a constant for the compiler. */
-function widthOf<A>(): u32 {
-  return (<u32>offsetof<A>() + 7) & ~7;
-}
-
-class Fixed<A> extends Aggregate {
+/** Exported for the tests of the SDK. */
+export class Fixed<A> extends Aggregate {
   private accs: usize = 0; // of a call to result
 
   /** The address of the row of accumulators at an offset, or 0. */
   private row(f: Frame, off: u32): usize {
-    return f.area(off, f.groups * widthOf<A>());
+    const size = <u64>f.groups * widthOf<A>();
+    return size <= f.size ? f.area(off, <u32>size) : 0;
   }
 
   protected create(f: Frame): Status {

@@ -34,7 +34,7 @@ export const ARENA_BYTES: u32 = 4 << 20;
  * Bounds rows and groups before they are multiplied: no frame in this arena can hold
  * more, since each row and each group needs at least 4 bytes.
  */
-const MAX_COUNT: u32 = ARENA_BYTES / 4;
+export const MAX_COUNT: u32 = ARENA_BYTES / 4;
 
 const HEADER_BYTES: u32 = 96;
 
@@ -76,6 +76,7 @@ export class Frame {
   op: u32;
   done: u32;
   outUsed: u32;
+  block: u32;
 
   /**
    * Checks what is cheap to check once a call: that the header and the output area lie

@@ -1,41 +1,52 @@
 // The manifest of abi/SPEC.md, section 2, and its limits, so that a module that builds
 // is a module that hosts take.
-import { Spec } from "./spec";
+import { Input } from "./column";
 import { Kind } from "./frame";
 import { jsonString } from "./json";
+import { Output } from "./output";
+import { Param } from "./param";
+import { ModuleSpec } from "./spec";
 
 const MAX_COLUMNS = 64;
 const MAX_NAME = 63;
 const MAX_VERSION = 64;
 
-/** What is wrong with a declaration; null: nothing. */
-export function check(s: Spec): string | null {
+/** What is wrong with what every plug-in declares; null: nothing. */
+export function checkModule(s: ModuleSpec): string | null {
   if (!validName(s.name, true)) return "a name matches [a-z][a-z0-9_-]{0,62}";
   if (String.UTF8.byteLength(s.version) > MAX_VERSION) return "version is longer than 64 bytes";
-  if (s.inputs.length > MAX_COLUMNS || s.outputs.length > MAX_COLUMNS || s.params.length > MAX_COLUMNS) {
-    return "more than 64 inputs, outputs or params";
-  }
-  if (s.outputs.length == 0) return "no output column";
-  if (s.schema < 1) return "schema counts from 1";
   const names: string[] = [];
-  for (let i = 0; i < s.inputs.length; i++) names.push(s.inputs[i].name);
-  let problem = checkNames("input", names);
-  if (problem !== null) return problem;
-  names.length = 0;
-  for (let i = 0; i < s.outputs.length; i++) names.push(s.outputs[i].name);
-  problem = checkNames("output", names);
-  if (problem !== null) return problem;
-  names.length = 0;
   for (let i = 0; i < s.params.length; i++) {
     const p = s.params[i];
     names.push(p.name);
     if (p.isRequired && p.fallback !== null) return "param " + jsonString(p.name) + " is required and has a default";
     if (p.problem !== null) return "param " + jsonString(p.name) + " " + p.problem!;
   }
-  return checkNames("param", names);
+  return checkColumns("param", names);
 }
 
-function checkNames(what: string, names: string[]): string | null {
+export function checkInputs(what: string, inputs: Input[]): string | null {
+  const names: string[] = [];
+  for (let i = 0; i < inputs.length; i++) names.push(inputs[i].name);
+  return checkColumns(what, names);
+}
+
+export function checkOutputs(outputs: Output[]): string | null {
+  if (outputs.length == 0) return "no output column";
+  const names: string[] = [];
+  for (let i = 0; i < outputs.length; i++) names.push(outputs[i].name);
+  return checkColumns("output", names);
+}
+
+export function checkSchema(schema: i32): string | null {
+  return schema < 1 ? "schema counts from 1" : null;
+}
+
+function checkColumns(what: string, names: string[]): string | null {
+  return names.length > MAX_COLUMNS ? "more than 64 " + what + "s" : checkNames(what, names);
+}
+
+export function checkNames(what: string, names: string[]): string | null {
   for (let i = 0; i < names.length; i++) {
     if (!validName(names[i], false)) return what + " " + jsonString(names[i]) + ": a name matches [a-z][a-z0-9_]{0,62}";
     if (names.indexOf(names[i]) < i) return what + " " + jsonString(names[i]) + " is declared twice";
@@ -55,27 +66,56 @@ function validName(name: string, hyphens: bool): bool {
   return true;
 }
 
-/** The manifest's JSON. The declaration has passed check. */
-export function manifest(s: Spec, width: u32): string {
-  const inputs: string[] = [], outputs: string[] = [], params: string[] = [];
-  for (let i = 0; i < s.inputs.length; i++) {
-    const c = s.inputs[i];
-    inputs.push(column(c.name, c.kind, c.takesNull ? ',"nullable":true' : ""));
+/** An object of the manifest, member by member. */
+export class Json {
+  private members: string[] = [];
+
+  /** Adds a member whose value is JSON already. */
+  member(name: string, json: string): void { this.members.push('"' + name + '":' + json); }
+
+  text(name: string, v: string): void { this.member(name, jsonString(v)); }
+
+  bool(name: string, v: bool): void { this.member(name, v ? "true" : "false"); }
+
+  int(name: string, v: i32): void { this.member(name, v.toString()); }
+
+  inputs(name: string, inputs: Input[]): void {
+    const list: string[] = [];
+    for (let i = 0; i < inputs.length; i++) {
+      const c = column(inputs[i].name, inputs[i].kind);
+      if (inputs[i].takesNull) c.bool("nullable", true);
+      list.push(c.object());
+    }
+    this.list(name, list);
   }
-  for (let i = 0; i < s.outputs.length; i++) outputs.push(column(s.outputs[i].name, s.outputs[i].kind, ""));
-  for (let i = 0; i < s.params.length; i++) {
-    const p = s.params[i];
-    const fallback = p.fallback;
-    params.push(column(p.name, p.kind, p.isRequired ? ',"required":true' : fallback !== null ? ',"default":' + fallback : ""));
+
+  outputs(outputs: Output[]): void {
+    const list: string[] = [];
+    for (let i = 0; i < outputs.length; i++) list.push(column(outputs[i].name, outputs[i].kind).object());
+    this.list("outputs", list);
   }
-  return '{"name":' + jsonString(s.name) + ',"version":' + jsonString(s.version) + ',"sdk":"assemblyscript","aggregate":{' +
-    '"inputs":[' + inputs.join(",") + '],"outputs":[' + outputs.join(",") + '],"params":[' + params.join(",") + "]," +
-    '"accumulator":{"width":' + width.toString() + ',"schema":' + s.schema.toString() + "}," +
-    '"order_insensitive":' + s.orderInsensitive.toString() + ',"exact":' + s.exact.toString() + "}}";
+
+  params(params: Param[]): void {
+    const list: string[] = [];
+    for (let i = 0; i < params.length; i++) {
+      const c = column(params[i].name, params[i].kind), fallback = params[i].fallback;
+      if (params[i].isRequired) c.bool("required", true);
+      if (fallback !== null) c.member("default", fallback);
+      list.push(c.object());
+    }
+    this.list("params", list);
+  }
+
+  list(name: string, items: string[]): void { this.member(name, "[" + items.join(",") + "]"); }
+
+  object(): string { return "{" + this.members.join(",") + "}"; }
 }
 
-function column(name: string, kind: Kind, more: string): string {
-  return '{"name":' + jsonString(name) + ',"type":"' + kindName(kind) + '"' + more + "}";
+function column(name: string, kind: Kind): Json {
+  const c = new Json();
+  c.text("name", name);
+  c.text("type", kindName(kind));
+  return c;
 }
 
 function kindName(kind: Kind): string {

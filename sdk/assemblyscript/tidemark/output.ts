@@ -1,39 +1,59 @@
-// Output columns: typed names that write the result row.
-import { Descriptor, Frame, Kind, refuses, Row, Status } from "./frame";
+// Output columns: typed names that write the row that is open.
+import { answer } from "./answer";
+import { Descriptor, Frame, Kind, Row } from "./frame";
 
-/** Bounds the texts of one result row, as every result is bounded. */
-const TEXT_BYTES: u32 = 1 << 20;
-
-/** A column that an aggregate answers. A row that it is not set in is null there. */
+/** A column that a plug-in answers. A row that it is not set in is null there. */
 export abstract class Output {
+  /** The address of the bits that say which rows have a value, and the number of that of row 0. */
   private valid: usize = 0;
-  protected data: usize = 0;
+  private bit: i32 = 0;
+  /** The address of the value of row 0, which need not be one. */
+  private data: usize = 0;
 
   constructor(readonly name: string, readonly kind: Kind) {}
 
-  /** Says that the row has a value. */
-  protected has(w: Row): void {
-    const word = this.valid + ((w >> 6) << 3);
-    store<u64>(word, load<u64>(word) | <u64>1 << (w & 63));
+  /**
+   * Takes the place for a value of 1 << align bytes in a row, which then has one. To set
+   * a column of a row that is complete would write over others.
+   */
+  protected place(w: Row, align: i32): usize {
+    if (w != answer.row) closed();
+    const bit = this.bit + w, word = this.valid + ((bit >> 6) << 3);
+    store<u64>(word, load<u64>(word) | <u64>1 << (bit & 63));
+    return this.data + (<usize>w << align);
   }
 
-  /** Points the column at the frame. Called by the SDK. */
+  /** Points the column at a frame with a row for each group. Called by the SDK. */
   bind(f: Frame, d: Descriptor): bool {
     if (d.kind != <u32>this.kind) return false;
-    this.valid = f.area(d.validity, (f.groups + 63) / 64 * 8);
-    this.data = f.area(d.data, this.kind == Kind.BOOL ? f.groups : 8 * f.groups);
-    return this.valid != 0 && this.data != 0;
+    const valid = f.area(d.validity, (f.groups + 63) / 64 * 8);
+    const data = f.area(d.data, this.kind == Kind.BOOL ? f.groups : 8 * f.groups);
+    this.point(0, valid, 0, data);
+    return valid != 0 && data != 0;
   }
+
+  /**
+   * Points the column at a row whose value lies at data, and which has one if the bit of
+   * that number is set in the words at valid. Called by the SDK.
+   */
+  point(w: Row, valid: usize, bit: i32, data: usize): void {
+    this.valid = valid;
+    this.bit = bit - w;
+    this.data = data - (<usize>w << (this.kind == Kind.BOOL ? 0 : 3));
+  }
+}
+
+function closed(): void {
+  throw new Error("tidemark: the row is complete: its columns are set before the next row begins, and before the function returns");
 }
 
 /** Answers a column of whole numbers. */
 export class Int64Output extends Output {
   constructor(name: string) { super(name, Kind.INT64); }
 
-  /** Writes the column's value in the result row. */
+  /** Writes the column's value in the row. */
   set(w: Row, v: i64): void {
-    store<i64>(this.data + (<usize>w << 3), v);
-    this.has(w);
+    store<i64>(this.place(w, 3), v);
   }
 }
 
@@ -41,10 +61,9 @@ export class Int64Output extends Output {
 export class Float64Output extends Output {
   constructor(name: string) { super(name, Kind.FLOAT64); }
 
-  /** Writes the column's value in the result row. */
+  /** Writes the column's value in the row. */
   set(w: Row, v: f64): void {
-    store<f64>(this.data + (<usize>w << 3), v);
-    this.has(w);
+    store<f64>(this.place(w, 3), v);
   }
 }
 
@@ -52,10 +71,9 @@ export class Float64Output extends Output {
 export class BoolOutput extends Output {
   constructor(name: string) { super(name, Kind.BOOL); }
 
-  /** Writes the column's value in the result row. */
+  /** Writes the column's value in the row. */
   set(w: Row, v: bool): void {
-    store<u8>(this.data + <usize>w, u8(v));
-    this.has(w);
+    store<u8>(this.place(w, 0), u8(v));
   }
 }
 
@@ -63,10 +81,9 @@ export class BoolOutput extends Output {
 export class TimeOutput extends Output {
   constructor(name: string) { super(name, Kind.TIMESTAMP); }
 
-  /** Writes the column's value in the result row. */
+  /** Writes the column's value in the row. */
   set(w: Row, v: i64): void {
-    store<i64>(this.data + (<usize>w << 3), v);
-    this.has(w);
+    store<i64>(this.place(w, 3), v);
   }
 }
 
@@ -74,7 +91,7 @@ export class TimeOutput extends Output {
 export class StringOutput extends Output {
   constructor(name: string) { super(name, Kind.STRING); }
 
-  /** Writes the column's value in the result row; half a surrogate pair becomes U+FFFD. */
+  /** Writes the column's value in the row; half a surrogate pair becomes U+FFFD. */
   set(w: Row, v: string): void {
     const n = String.UTF8.byteLength(v);
     const at = this.room(w, n);
@@ -87,56 +104,15 @@ export class StringOutput extends Output {
     if (at != 0) memory.copy(at, from, n);
   }
 
-  /** Takes n bytes of the output area for the row's text, or says what is in the way. */
+  /** Takes n bytes of the output area for the row's text; 0: there is no room. */
   private room(w: Row, n: i32): usize {
-    const f = row.f, used = f.outUsed;
-    if (<u32>n > TEXT_BYTES - min(TEXT_BYTES, used - row.start)) {
-      row.long = true;
-      return 0;
-    }
-    if (<u32>n > f.outCap - used) {
-      row.full = true; // the row is answered again, in a call with more room
-      return 0;
-    }
-    const place = this.data + (<usize>w << 3);
-    store<u32>(place, used);
+    const place = this.place(w, 3), at = answer.text(n);
+    if (at == 0) return 0;
+    store<u32>(place, answer.offsetOf(at));
     store<u32>(place, n, 4);
-    f.outUsed = used + n;
-    this.has(w);
-    return f.at(f.out + used);
+    return at;
   }
 }
-
-/** The result row that is being written. */
-class ResultRow {
-  f: Frame = changetype<Frame>(0);
-  start: u32 = 0; // of this row's texts in the output area
-  full: bool = false; // a text did not fit into the output area
-  long: bool = false; // the row's texts are longer than any call can carry
-
-  /** Begins row i. */
-  begin(f: Frame, i: u32): void {
-    f.op = i;
-    this.f = f;
-    this.start = f.outUsed;
-    this.full = this.long = false;
-  }
-
-  /** What became of row i, which refused with why unless that is null. */
-  end(i: u32, why: string | null): Status {
-    const f = this.f;
-    if (refuses(why)) return f.refuse(why);
-    if (this.long) return f.refuse("the texts of a result row are longer than 1 MiB");
-    if (this.full) {
-      f.outUsed = this.start;
-      return f.full(i);
-    }
-    return Status.OK;
-  }
-}
-
-/** There is one row at a time, since there is one call at a time. Used by the SDK. */
-export const row = new ResultRow();
 
 /** Points all output columns at the frame. Called by the SDK. */
 export function bindOutputs(f: Frame, cols: Output[]): bool {

@@ -2,15 +2,24 @@ import { Input } from "./column";
 import { Output } from "./output";
 import { Param } from "./param";
 
-/** Describes an aggregate. It becomes the module's manifest. */
-export class Spec {
+/** What the description of every plug-in has. It becomes the module's manifest. */
+export class ModuleSpec {
   /** [a-z][a-z0-9_-]{0,62} */
   name: string = "";
   /** Free text of at most 64 bytes. */
   version: string = "";
+  params: Param[] = [];
+  /**
+   * Checks the arguments, once on each instance, before anything else; null accepts
+   * all. A text in place of null refuses the job's arguments.
+   */
+  configure: (() => string | null) | null = null;
+}
+
+/** Describes an aggregate. */
+export class Spec extends ModuleSpec {
   inputs: Input[] = [];
   outputs: Output[] = [];
-  params: Param[] = [];
   /** The version of the accumulator's layout, to be raised when it changes. */
   schema: i32 = 1;
   /**
@@ -23,9 +32,4 @@ export class Spec {
    * numbers are not exact.
    */
   exact: bool = false;
-  /**
-   * Checks the arguments, once on each instance, before anything else; null accepts
-   * all. A text in place of null refuses the job's arguments.
-   */
-  configure: (() => string | null) | null = null;
 }

@@ -1,7 +1,9 @@
 // Accumulators that vary in size: decoded, changed, encoded.
-import { Aggregate, register } from "./aggregate";
+import { Aggregate } from "./aggregate";
 import { Bytes, Reader } from "./bytes";
 import { ACC_BYTES, Frame, refuses, Status } from "./frame";
+import { Pieces } from "./pieces";
+import { register } from "./plugin";
 import { Spec } from "./spec";
 
 /** Bounds the accumulators that stay for the next call: one call has at most about as many groups as a batch has records. */
@@ -26,9 +28,9 @@ class Variable<A> extends Aggregate {
   private accs: A[] = []; // for their memory; what they hold never outlives a call
   private reader: Reader = new Reader(0, 0);
   private answer: Bytes = new Bytes();
-  /** Two rows of accumulators: accumulator i is the bytes between offsets i and i+1. */
-  private into: AccRow = new AccRow();
-  private from: AccRow = new AccRow();
+  /** Two rows of accumulators: accumulator i is piece i. */
+  private into: Pieces = new Pieces();
+  private from: Pieces = new Pieces();
 
   rest(): void {
     this.accs = [];
@@ -47,7 +49,7 @@ class Variable<A> extends Aggregate {
   }
 
   /** Makes accumulator slot what the bytes of accumulator i of a row say; a text is a refusal. */
-  private decode(slot: i32, row: AccRow, i: u32): string | null {
+  private decode(slot: i32, row: Pieces, i: u32): string | null {
     const a = this.fresh(slot), size = row.size(i);
     if (size == 0) return null;
     this.reader.reset(row.at(i), size);
@@ -104,7 +106,7 @@ class Variable<A> extends Aggregate {
   }
 
   protected merge(f: Frame): Status {
-    if (!this.into.open(f, f.acc) || !this.from.open(f, f.from)) return Status.BAD_FRAME;
+    if (!this.into.open(f, f.acc, f.groups) || !this.from.open(f, f.from, f.groups)) return Status.BAD_FRAME;
     for (let i: u32 = 0; i < f.groups; i++) {
       f.op = i;
       let why = this.decode(0, this.into, i);
@@ -118,35 +120,11 @@ class Variable<A> extends Aggregate {
   }
 
   protected openAccs(f: Frame): bool {
-    return this.into.open(f, f.acc);
+    return this.into.open(f, f.acc, f.groups);
   }
 
   protected write(i: u32): string | null {
     const why = this.decode(0, this.into, i);
     return why !== null ? why : this.accs[0].result(i);
   }
-}
-
-/** A row of accumulators that vary in size, as the host gives it (section 3). */
-class AccRow {
-  private offsets: usize = 0;
-  private data: usize = 0;
-
-  open(f: Frame, off: u32): bool {
-    const n = f.groups, table = 4 * (n + 1);
-    this.offsets = f.area(off, table);
-    if (this.offsets == 0) return false;
-    let last: u32 = 0; // offsets ascend, so the last one bounds all bytes
-    for (let i: u32 = 0; i <= n; i++) {
-      const next = load<u32>(this.offsets + 4 * i);
-      if (next < last) return false;
-      last = next;
-    }
-    this.data = f.area(off + ((table + 7) & ~7), last);
-    return this.data != 0;
-  }
-
-  at(i: u32): usize { return this.data + load<u32>(this.offsets + 4 * i); }
-
-  size(i: u32): i32 { return load<u32>(this.offsets + 4 * i, 4) - load<u32>(this.offsets + 4 * i); }
 }
