@@ -113,7 +113,7 @@ func (k *checked) judge(v *vector, st *step, how *variant, got *outcome, err err
 		if k.ctx.Err() != nil {
 			return context.Cause(k.ctx)
 		}
-		k.fail(v.at(st), what, strings.Join(want, "\n"), err.Error())
+		k.fail(v.at(st), what, some(want), err.Error())
 		return nil
 	}
 	came := got.lines(st)
@@ -143,8 +143,8 @@ func (a answer) lines(st *step) []string {
 	return out
 }
 
-// fills is for how many vectors a kind of call fills the arena: the frames are large.
-const fills = 2
+// fills is for how many vectors a kind of call fills the arena: it takes a second.
+const fills = 1
 
 // manyGroups is how many accumulators of varying size a frame has at most: SPEC section 4 asks
 // for any number of records, and a guest holds all groups of a frame at once in its memory.
@@ -211,29 +211,39 @@ func (c *call) clone() *call {
 	return &d
 }
 
-// fill is so many of a call side by side that one more would not fit into an arena.
+// fill is so many of a call side by side that hardly one more would fit into an arena.
 func fill(c *call, s *shape, arena int) (many *call, times int) {
-	fits := func(c *call) bool {
-		return (c.groups <= manyGroups || !c.answersAccs(s)) && newFrame(c, s, layout{}).end+abi.MinOutput <= arena
+	most := arena // copies; a frame that carries nothing of them would never be full
+	if c.answersAccs(s) {
+		most = manyGroups / c.groups
 	}
-	if !fits(c) {
+	end := func(c *call) int { return newFrame(c, s, layout{}).end }
+	room := arena - abi.MinOutput
+	powers, ends := []*call{c}, []int{end(c)}
+	if ends[0] > room {
 		return nil, 0
 	}
-	many, times = c, 1
-	// By doubling as far as that goes, then by the smaller powers.
-	powers := []*call{c}
 	for {
 		last := powers[len(powers)-1]
-		if next := last.beside(last); fits(next) {
-			powers = append(powers, next)
-			continue
+		next := last.beside(last)
+		at := end(next)
+		if at > room || 1<<len(powers) > most {
+			break
 		}
-		break
+		powers, ends = append(powers, next), append(ends, at)
 	}
-	many, times = powers[len(powers)-1], 1<<(len(powers)-1)
-	for i := len(powers) - 2; i >= 0; i-- {
-		if next := many.beside(powers[i]); fits(next) {
-			many, times = next, times+1<<i
+	// The rest comes from the sizes of the largest two, less something for padding.
+	top := len(powers) - 1
+	many, times = powers[top], 1<<top
+	if top == 0 {
+		return many, times
+	}
+	const padding = 4 << 10
+	each := (ends[top]-ends[top-1])/(1<<(top-1)) + 1
+	more := min(max(0, room-padding-ends[top])/each, most-times)
+	for i, p := range powers[:top] {
+		if more>>i&1 == 1 {
+			many, times = many.beside(p), times+1<<i
 		}
 	}
 	return many, times

@@ -1,9 +1,14 @@
 package conformance
 
 import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"tidemark/abi/toolchain"
 	"tidemark/internal/wasmtest"
 )
 
@@ -37,7 +42,7 @@ func TestTheKitBitesInAnAggregate(t *testing.T) {
 		{"create relies on zeros", []string{"0 $f i32.load 8 32 i32.mul memory.fill", "0 0 memory.fill"}, "values.txt:", "fresh accumulators", "a5a5a5a5"},
 		{"it remembers calls", []string{"  0 =i\n", "  global.get calls 1 i32.add global.set calls\n  0 =i\n", "$a $a i64.load 0 i64.const 1 i64.add i64.store 0\n    $a", "$a $a i64.load 0 global.get calls i64.extend_i32_u i64.add i64.store 0\n    $a"}, "values.txt:", "each item in a frame of its own", "accumulator"},
 		{"it cannot do without the calls before", []string{"  0 =i\n", "  global.get calls 1 i32.add global.set calls\n  0 =i\n", "$v $v f64.ne if\n", "$v $v f64.ne global.get calls 1 i32.gt_u i32.or if\n"}, "values.txt:", "each item in a frame of its own", "REFUSED op=1"},
-		{"one record is too many", []string{"$f i32.load 4 =n\n", "$f i32.load 4 =n $n 1000 i32.gt_u if unreachable end\n"}, "values.txt:", "which fills the arena", "TRAP"},
+		{"one record is too many", []string{"$f i32.load 4 =n\n", "$f i32.load 4 =n $n 1000 i32.gt_u if unreachable end\n"}, "generated.txt:", "which fills the arena", "TRAP"},
 		{"a single record is too few", []string{"$f i32.load 4 =n\n", "$f i32.load 4 =n $n 1 i32.eq if unreachable end\n"}, "values.txt:", "each item in a frame of its own", "TRAP"},
 		{"it believes the order of areas", []string{"$f $f $f i32.load 12 i32.add i32.load 12 i32.add =data", "$f $f i32.load 12 i32.add 32 i32.add =data"}, "values.txt:", "areas in the opposite order", ""},
 		{"null rows have a value", []string{"    $a i64.load 0 i64.eqz i32.eqz if\n      $f $d 64", "    1 if\n      $f $d 64"}, "values.txt:", "values of two groups", "min=0 max=0 mean=NaN"},
@@ -46,16 +51,106 @@ func TestTheKitBitesInAnAggregate(t *testing.T) {
 		{"it believes kinds", []string{"  $f $at i32.add i32.load 0 $kind i32.ne if 0 return end\n", ""}, "a frame that cannot be read", "column 0 of another kind", "status 0"},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
-			r := check(t, "stats", wasmtest.Guest(t, "stats", c.edits...))
-			for _, f := range r.Failures {
-				if strings.Contains(f.Where, c.where) && strings.Contains(f.What, c.what) && strings.Contains(f.Got, c.got) {
-					return
-				}
+			finds(t, check(t, "stats", wasmtest.Guest(t, "stats", c.edits...)), c.where, c.what, c.got)
+		})
+	}
+}
+
+// finds fails the test unless one of the failures is as it is said.
+func finds(t *testing.T, r *Report, where, what, got string) {
+	t.Helper()
+	for _, f := range r.Failures {
+		if strings.Contains(f.Where, where) && strings.Contains(f.What, what) && strings.Contains(f.Got, got) {
+			return
+		}
+	}
+	t.Errorf("none of %d failures is in %q, %q, with %q", len(r.Failures), where, what, got)
+	for _, f := range r.Failures[:min(2, len(r.Failures))] {
+		t.Logf("%s: %s\nwant %s\ngot  %s", f.Where, f.What, f.Want, f.Got)
+	}
+}
+
+// The same of a plug-in that answers entries.
+func TestTheKitBitesInEntries(t *testing.T) {
+	conforms(t, "unpaid", wasmtest.Guest(t, "unpaid"))
+	for _, c := range []struct {
+		fault string
+		edits []string
+		what  string
+		got   string
+	}{
+		{"a row too many", []string{"1088 f64.load 0 f64.le i32.eqz if", "1088 f64.load 0 f64.lt i32.eqz if"}, "what a payment leaves open", "1: row open=0"},
+		{"a value in place of a null", []string{"call timed i32.and if", "call timed i32.or if"}, "what a payment leaves open", "waited_ms="},
+		{"the item of another one", []string{"$o $i i32.store 0\n", "$o $i 1 i32.add i32.store 0\n"}, "what a payment leaves open", "only 6 items are done"},
+		{"items out of order", []string{"$o $i i32.store 0\n", "$o 5 $i i32.sub i32.store 0\n"}, "what a payment leaves open", "stands behind one of item 5"},
+		{"an output that there is not", []string{"$o 0 i32.store 4\n", "$o 1 i32.store 4\n"}, "what a payment leaves open", "the manifest has no such thing"},
+		{"a state of a function that keeps none", []string{"$o 0 i32.store 4\n", "$o -2147483648 i32.store 4\n"}, "what a payment leaves open", "the manifest has no such thing"},
+		{"a body that is too short", []string{"$o 24 i32.store 8\n", "$o 16 i32.store 8\n"}, "what a payment leaves open", "a row of 2 columns has 16 bytes"},
+		{"a body beyond out_used", []string{"$o 24 i32.store 8\n", "$o 999999 i32.store 8\n"}, "what a payment leaves open", "ends outside of out_used"},
+		{"a head that is not all written", []string{"      $o 0 i32.store 12\n", ""}, "what a payment leaves open", "the fourth word of the head is not 0"},
+		{"out_used beyond the output area", []string{"$f $used i32.store 56\n", "$f 999999 i32.store 56\n"}, "what a payment leaves open", "out_used is 999999"},
+		{"out_used is forgotten", []string{"      $f $used i32.store 56\n", ""}, "what a payment leaves open", "nothing more"},
+		{"no bitmap is read", []string{"  $d i32.load 4 1 i32.and i32.eqz if 1 return end\n", "  1 return\n"}, "what a payment leaves open", "waited_ms="},
+		{"a bitmap is taken for granted", []string{"  $d i32.load 4 1 i32.and i32.eqz if 1 return end\n", ""}, "", "row open="},
+		{"the end of the output area is not seen", []string{"        $f $i i32.store 52\n        2 return\n", "        br 3\n"}, "an output area of 4,096 bytes", "after 250 items, it must be 249"},
+		{"done is forgotten", []string{"        $f $i i32.store 52\n", ""}, "an output area of 4,096 bytes", "only 0 items are done"},
+		{"done is one too many", []string{"        $f $i i32.store 52\n", "        $f $i 1 i32.add i32.store 52\n"}, "an output area of 4,096 bytes", ""},
+		{"what did not fit is answered in part", []string{"        $f $i i32.store 52\n", "        $f $i i32.store 52 $f $used 16 i32.add i32.store 56\n"}, "an output area of", "the entry at"},
+		{"a write behind the output area", []string{"40 i32.lt_u if\n", "8 i32.lt_u if\n"}, "an output area of 4,096 bytes", "which is not the guest's"},
+		{"OUTPUT_FULL with all done", []string{"  end end\n  0\n", "  end end\n  $f $i i32.store 52 2\n"}, "what a payment leaves open", "OUTPUT_FULL with done = 6 of 6"},
+		{"OUTPUT_FULL for nothing", []string{"40 i32.lt_u if\n", "1000000 i32.lt_u if\n"}, "what a payment leaves open", "nothing done, and all of the arena free"},
+		{"the argument is not read", []string{"global.set tolerance", "drop"}, "a tolerance", "0: row open=1"},
+		{"the argument is kept in the arena", []string{"1088 global.get tolerance i64.store 0\n", "1088 $f 96 i32.add i32.const 32 i32.add i64.load 0 i64.store 0\n"}, "a tolerance", "row open="},
+		{"a pair is believed", []string{"  $f $b i32.load 0 $f i32.load 4 16 call inside i32.eqz if 3 return end\n", ""}, "more items than the frame holds", "status 2"},
+		{"a list is believed", []string{"  $f $b 36 i32.add call list i32.eqz if 3 return end\n", ""}, "list 1: more rows than the frame holds", "status 2"},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			finds(t, check(t, "unpaid", wasmtest.Guest(t, "unpaid", c.edits...)), "", c.what, c.got)
+		})
+	}
+}
+
+// And of the SDK in Go. A build takes seconds, so there are two.
+func TestTheKitBitesInGo(t *testing.T) {
+	for _, c := range []struct {
+		fault, plugin  string
+		file, old, new string
+		where, what    string
+		got            string
+	}{
+		{"later operations do not see a new state", "count_or_timeout", "sdk/go/state.go", "\ts.now[of.slot(s.what)] = body\n", "\t_ = body\n",
+			"windows.txt:", "the n-th record fires", "1: state 0100000000000000"},
+		{"nulls are values", "probe", "sdk/go/column.go", "return c.valid != nil && c.valid[r.i>>6]>>(r.i&63)&1 == 0", "return c.valid != nil && c.valid[0]>>(r.i&63)&1 == 0",
+			"generated.txt:", "nulls in any pattern", "row"},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			original, err := filepath.Abs(filepath.Join("../..", c.file))
+			if err != nil {
+				t.Fatal(err)
 			}
-			t.Errorf("none of %d failures is in %q, %q, with %q", len(r.Failures), c.where, c.what, c.got)
-			for _, f := range r.Failures[:min(2, len(r.Failures))] {
-				t.Logf("%s: %s\nwant %s\ngot  %s", f.Where, f.What, f.Want, f.Got)
+			text, err := os.ReadFile(original)
+			if err != nil {
+				t.Fatal(err)
 			}
+			faulty := strings.Replace(string(text), c.old, c.new, 1)
+			if faulty == string(text) {
+				t.Fatalf("%s has no %q", c.file, c.old)
+			}
+			dir := t.TempDir()
+			replacement, overlay := filepath.Join(dir, "faulty.go"), filepath.Join(dir, "overlay.json")
+			files, err := json.Marshal(map[string]map[string]string{"Replace": {original: replacement}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(os.WriteFile(replacement, []byte(faulty), 0o600), os.WriteFile(overlay, files, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("GOFLAGS", strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
+			built, err := toolchain.Build(t.Context(), filepath.Join("../../plugins", c.plugin))
+			if err != nil {
+				t.Fatal(err)
+			}
+			finds(t, check(t, c.plugin, built.Module), c.where, c.what, c.got)
 		})
 	}
 }

@@ -185,15 +185,17 @@ func difference(want, got []string) (string, string) {
 	for len(want) > 1 && len(got) > 1 && want[len(want)-1] == got[len(got)-1] {
 		want, got = want[:len(want)-1], got[:len(got)-1]
 	}
-	text := func(lines []string) string {
-		const most = 10
-		if len(lines) > most {
-			lines = append(slices.Clone(lines[:most]), fmt.Sprintf("… and %d lines more", len(lines)-most))
-		}
-		if len(lines) == 0 {
-			return "nothing more"
-		}
-		return strings.Join(lines, "\n")
+	return some(want), some(got)
+}
+
+// some is the first of many lines.
+func some(lines []string) string {
+	const most = 10
+	if len(lines) > most {
+		lines = append(slices.Clone(lines[:most]), fmt.Sprintf("… and %d more lines", len(lines)-most))
 	}
-	return text(want), text(got)
+	if len(lines) == 0 {
+		return "nothing more"
+	}
+	return strings.Join(lines, "\n")
 }

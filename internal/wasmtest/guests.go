@@ -16,6 +16,7 @@ var texts embed.FS
 //	join     varying: joins strings in the order of their records
 //	minmax   fixed: count, sum, min and max of float64 values, for benchmarks
 //	stats    fixed: the standard plug-in of this name, written by hand from SPEC.md
+//	unpaid   a pair function: the same
 func Guest(tb testing.TB, name string, edits ...string) []byte {
 	tb.Helper()
 	module, err := Assemble(Text(tb, name, edits...))

@@ -43,10 +43,10 @@ func opcodes() map[string]opcode {
 	}
 	for name, b := range map[string]byte{
 		"i32.eqz": 0x45, "i32.eq": 0x46, "i32.ne": 0x47, "i32.lt_s": 0x48, "i32.lt_u": 0x49, "i32.gt_u": 0x4b, "i32.le_u": 0x4d, "i32.ge_u": 0x4f,
-		"i64.eqz": 0x50, "i64.eq": 0x51, "i64.ne": 0x52, "i64.lt_s": 0x53, "i64.gt_s": 0x55, "f64.ne": 0x62, "f64.lt": 0x63, "f64.gt": 0x64,
+		"i64.eqz": 0x50, "i64.eq": 0x51, "i64.ne": 0x52, "i64.lt_s": 0x53, "i64.gt_s": 0x55, "f64.ne": 0x62, "f64.lt": 0x63, "f64.gt": 0x64, "f64.le": 0x65,
 		"i32.add": 0x6a, "i32.sub": 0x6b, "i32.mul": 0x6c, "i32.div_u": 0x6e, "i32.and": 0x71, "i32.or": 0x72, "i32.shl": 0x74, "i32.shr_u": 0x76,
 		"i64.add": 0x7c, "i64.sub": 0x7d, "i64.mul": 0x7e, "i64.or": 0x84,
-		"f64.add": 0xa0, "f64.div": 0xa3, "f64.min": 0xa4, "f64.max": 0xa5,
+		"f64.abs": 0x99, "f64.add": 0xa0, "f64.sub": 0xa1, "f64.div": 0xa3, "f64.min": 0xa4, "f64.max": 0xa5,
 		"i32.wrap_i64": 0xa7, "i64.extend_i32_u": 0xad, "f64.convert_i64_s": 0xb9,
 	} {
 		m[name] = opcode{[]byte{b}, ""}
