@@ -381,7 +381,10 @@ func (r *manifestReader) kind(dst *Kind) func(string, node) {
 	return func(path string, n node) {
 		s, _ := n.scalar.(string)
 		k, ok := ParseKind(s)
-		if !ok {
+		switch {
+		case !ok && n.scalar == s:
+			r.fail(path, "is %q, it must be int64, float64, bool, string or timestamp", s)
+		case !ok:
 			r.fail(path, "must be int64, float64, bool, string or timestamp")
 		}
 		*dst = k
@@ -414,7 +417,7 @@ func (r *manifestReader) params(path string, n node) []Param {
 			"type": func(path string, n node) {
 				r.kind(&p.Kind)(path, n)
 				if p.Kind == Timestamp {
-					r.fail(path, "a parameter must be int64, float64, bool or string")
+					r.fail(path, "is %q, a parameter must be int64, float64, bool or string", p.Kind)
 				}
 			},
 			"required": r.flag(&p.Required),

@@ -129,7 +129,7 @@ func TestCheck(t *testing.T) {
 			[]string{"no section named tidemark: not a plug-in; build it with tidemark plugin build"}},
 		{"another ABI version", []string{"memory 3", "version 2\nmemory 3"}, []string{"built for ABI version 2, this host speaks version 1"}},
 		{"a bad manifest", []string{manifest, `"vresion": "1"`}, []string{"manifest vresion: unknown member", "manifest version: is missing"}},
-		{"a missing export", []string{"func tm_aggregate_merge", "func merge"}, []string{"does not export the function tm_aggregate_merge (i32) -> i32"}},
+		{"a missing export", []string{"func tm_aggregate_merge", "func merge"}, []string{"does not export the function tm_aggregate_merge (i32) -> i32, which its manifest asks for"}},
 		{"another type", []string{"func tm_arena -> i64\n  i64.const 0x0001_0000_0001_0000", "func tm_arena -> i32\n  0"}, []string{"exports tm_arena as () -> i32, it must be () -> i64"}},
 		{"an optional export of another type", []string{"memory 3", "func _initialize x:i32\nmemory 3"}, []string{"exports _initialize as (i32) -> (), it must be () -> ()"}},
 		{"a foreign import", []string{"memory 3", "import env.now -> i64\nmemory 3"}, []string{`imports function "env"."now", which the host does not offer`}},

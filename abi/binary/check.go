@@ -116,6 +116,16 @@ func checkImports(m *Module, fail func(string, ...any)) {
 	}
 }
 
+// asks says who wants an export.
+func asks(name string) string {
+	for _, e := range abi.Exports(nil) {
+		if e.Name == name {
+			return "every plug-in has"
+		}
+	}
+	return "its manifest asks for"
+}
+
 func checkExports(m *Module, manifest *abi.Manifest, fail func(string, ...any)) {
 	exports := make(map[string]Export, len(m.Exports))
 	for _, e := range m.Exports {
@@ -130,7 +140,7 @@ func checkExports(m *Module, manifest *abi.Manifest, fail func(string, ...any)) 
 	for _, want := range abi.Exports(manifest) {
 		switch e, ok := exports[want.Name]; {
 		case !ok && want.Required:
-			fail("does not export the function %s %s", want.Name, want.Type)
+			fail("does not export the function %s %s, which %s", want.Name, want.Type, asks(want.Name))
 		case ok && e.Kind != Func:
 			fail("exports a %s as %s, it must be a function", e.Kind, want.Name)
 		case ok && !e.Type.Equal(want.Type):

@@ -42,7 +42,7 @@ func TestPluginCheckFindsWhatIsBroken(t *testing.T) {
 			[]string{"$f $f i32.load 24 i32.add 0 $f i32.load 8 16 i32.mul memory.fill", "$f $f i32.load 24 i32.add 1 $f i32.load 8 16 i32.mul memory.fill"},
 			nil, 1, []string{"identity", "merge"}, "a fresh accumulator is merged into theirs"},
 		{"a merge that breaks down", []string{"; unlucky", "; unlucky"}, nil, 1, []string{"merge"}, "trapped: unreachable in tm_aggregate_merge"},
-		{"two problems of an upload", []string{"func tm_aggregate_merge", "func merge", "memory 3", "memory 2000"}, nil, 2, nil, "refused upload    starts with 2000 pages of memory, at most 1024 (64 MiB) are allowed\nrefused upload    does not export the function tm_aggregate_merge (i32) -> i32\n"},
+		{"two problems of an upload", []string{"func tm_aggregate_merge", "func merge", "memory 3", "memory 2000"}, nil, 2, nil, "refused upload    starts with 2000 pages of memory, at most 1024 (64 MiB) are allowed\nrefused upload    does not export the function tm_aggregate_merge (i32) -> i32, which its manifest asks for\n"},
 		{"arguments that it refuses", nil, []string{"--args", "scale=0"}, 2, nil, "plug-in sum refuses its arguments: scale must be above 0"},
 		{"an argument that is none", nil, []string{"--args", "scala=1"}, 2, nil, "--args: there is no parameter scala, only scale"},
 		{"an argument of another type", nil, []string{"--args", "scale=x"}, 2, nil, `--args: scale: "x" is no int64`},
