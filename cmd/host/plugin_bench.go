@@ -35,14 +35,14 @@ func newPluginBenchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench FILE.wasm",
 		Short: "measure what a plug-in costs for each record",
-		Long: "Measures the function of a plug-in on generated records in batches of 1,024: nanoseconds and fuel for each, the median\n" +
-			"of seven rounds; an aggregate beside the built-in count and sum over its first numeric column, and a loop in Go that does\n" +
+		Long: "Measures the function of a plug-in on generated records, pairs, firings or operations in batches of 1,024: nanoseconds\n" +
+			"and fuel for each, the median of seven rounds; an aggregate beside the built-in count and sum over its first numeric column, and a loop in Go that does\n" +
 			"the same. Fuel is the same everywhere, nanoseconds are this machine's, and only those of one run compare.",
 		Args: exactly(1, "the file of a plug-in"),
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&b.records, "records", defaultBenchRecords, "records in a round")
-	flags.IntVar(&b.groups, "groups", 100, "accumulators that the records of a batch are dealt out to")
+	flags.IntVar(&b.records, "records", defaultBenchRecords, "records in a round; pairs, firings or operations")
+	flags.IntVar(&b.groups, "groups", 100, "accumulators that the records of a batch are dealt out to; keys of the firings")
 	flags.StringSliceVar(&args, "args", nil, "arguments: NAME=VALUE,…")
 	cmd.RunE = func(cmd *cobra.Command, files []string) (err error) {
 		if b.records < 1 || b.records > maxBenchRecords || b.groups < 1 || b.groups > maxBenchGroups {
@@ -65,6 +65,7 @@ type pluginBench struct {
 	fuel            int64 // of the calls since it was set to 0
 	memory          int64 // the most that an instance had
 	lines           *table
+	note            string // behind the lines; may be empty
 }
 
 // batches is how many make up a round.
@@ -115,16 +116,25 @@ func (b *pluginBench) run(ctx context.Context, w io.Writer, x *examined) error {
 		if start, err = measureStart(ctx, x.openAssigner); err == nil {
 			err = benched(ctx, x.openAssigner, b.assigner)
 		}
+	case x.Process != nil:
+		if start, err = measureStart(ctx, x.openProcess); err == nil {
+			err = benched(ctx, x.openProcess, b.process)
+		}
 	case x.Trigger != nil:
-		return usagef("plugin bench: what a trigger costs depends on its windows, their states and timers; measure a job that uses it")
+		if start, err = measureStart(ctx, x.openTrigger); err == nil {
+			err = benched(ctx, x.openTrigger, b.trigger)
+		}
 	default:
-		return usagef("plugin bench: what a firing costs depends on its records and its state; see the fuel of yours with plugin test -v")
+		return usagef("plugin bench: plug-ins of this kind cannot be measured yet")
 	}
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "%s %s: %s of %s, the median of %d rounds\n", x.Name, x.Version, batchesText(b.batches()), thousands(benchBatch), benchRounds)
 	b.lines.write(w, "")
+	if b.note != "" {
+		fmt.Fprintln(w, b.note)
+	}
 	fmt.Fprintf(w, "an instance starts in %.1f ms and had at most %s of 64.0 MiB\n", float64(start.Microseconds())/1000, mebibytes(b.memory))
 	return nil
 }
@@ -190,20 +200,30 @@ func (b *pluginBench) pool(inputs []udf.Input, groups int, call func(*udf.Rows) 
 	return pool, nil
 }
 
-// over makes a round of calls over the pool, and says how many records it has.
-func (b *pluginBench) over(pool []*udf.Rows, call func(*udf.Rows) error) (records int, round func() error) {
+// benchCalls measures rounds of calls over a pool, for each of the things in them. first
+// comes at the beginning of each round.
+func benchCalls[C any](b *pluginBench, what string, pool []C, size func(C) int, call func(C) error, first ...func() error) error {
+	things := 0
 	for i := range b.batches() {
-		records += len(pool[i%len(pool)].Sel)
+		things += size(pool[i%len(pool)])
 	}
-	return records, func() error {
+	return b.measure(what, things, func() error {
+		for _, f := range first {
+			if err := f(); err != nil {
+				return err
+			}
+		}
 		for i := range b.batches() {
 			if err := call(pool[i%len(pool)]); err != nil {
 				return err
 			}
 		}
 		return nil
-	}
+	})
 }
+
+// sizeOf is how many records a call has.
+func sizeOf(rows *udf.Rows) int { return len(rows.Sel) }
 
 func (b *pluginBench) aggregate(a udf.Aggregate) error {
 	info := a.Info()
@@ -255,13 +275,7 @@ func adder(a udf.Aggregate, accs *udf.Accs) func(*udf.Rows) error {
 
 // adding measures rounds of batches, each on fresh accumulators.
 func (b *pluginBench) adding(what string, pool []*udf.Rows, fresh func() error, add func(*udf.Rows) error) error {
-	records, round := b.over(pool, add)
-	return b.measure(what, records, func() error {
-		if err := fresh(); err != nil {
-			return err
-		}
-		return round()
-	})
+	return benchCalls(b, what, pool, sizeOf, add, fresh)
 }
 
 // beside measures the built-in count and sum over the same records, and a loop.
@@ -346,8 +360,7 @@ func (b *pluginBench) mapping(m udf.Map) error {
 	if err != nil {
 		return err
 	}
-	records, round := b.over(pool, call)
-	return b.measure("map, a record", records, round)
+	return benchCalls(b, "map, a record", pool, sizeOf, call)
 }
 
 func (b *pluginBench) assigner(a udf.Assigner) error {
@@ -361,8 +374,7 @@ func (b *pluginBench) assigner(a udf.Assigner) error {
 	if err != nil {
 		return err
 	}
-	records, round := b.over(pool, call)
-	return b.measure("assign, a record", records, round)
+	return benchCalls(b, "assign, a record", pool, sizeOf, call)
 }
 
 func (b *pluginBench) generator(g udf.Generator) error {
@@ -377,8 +389,7 @@ func (b *pluginBench) generator(g udf.Generator) error {
 	if err != nil {
 		return err
 	}
-	records, round := b.over(pool, call)
-	return b.measure("watermark, a record", records, round)
+	return benchCalls(b, "watermark, a record", pool, sizeOf, call)
 }
 
 // pair measures pairs of one record with one other: no record is in two.
@@ -404,6 +415,5 @@ func (b *pluginBench) pair(p udf.Pair) error {
 	if err != nil {
 		return err
 	}
-	pairs, round := b.over(pool, call)
-	return b.measure("pair", pairs, round)
+	return benchCalls(b, "pair", pool, sizeOf, call)
 }

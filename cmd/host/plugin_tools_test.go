@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -83,6 +84,11 @@ var realPlugins = map[string]string{
 `,
 }
 
+// benchLine is what plugin bench measures of each.
+var benchLine = map[string]string{
+	"stats": "add, a record", "sections": "map, a record", "unpaid": "pair", "alerts": "process, a firing", "adaptive": "watermark, a record",
+}
+
 func TestToolsOnRealPlugins(t *testing.T) {
 	files := map[string]string{}
 	var names []string
@@ -96,6 +102,11 @@ func TestToolsOnRealPlugins(t *testing.T) {
 		out, stderr, code := tidemark(t, dir, "", "plugin", "check", name+".wasm", "--seed", "5", "--records", "40")
 		if code != 0 || strings.Count(out, ": holds") < 3 {
 			t.Errorf("%s: exit code %d\n%s%s", name, code, out, stderr)
+		}
+		// One line at least has nanoseconds and fuel, and names what they are of.
+		_, out = benchLines(t, dir, name+".wasm", "--records", "100", "--groups", "5")
+		if line := benchLine[name]; !regexp.MustCompile(`\n` + line + ` +[1-9][0-9]*\.[0-9] +[1-9][0-9]*\.[0-9]\n`).MatchString(out) {
+			t.Errorf("%s: no line of %q with two figures\n%s", name, line, out)
 		}
 		out, stderr, code = tidemark(t, dir, "", "plugin", "test", name+".test.yaml")
 		if code != 0 || !strings.Contains(out, " passed, 0 failed\na call took at most ") {
@@ -117,6 +128,10 @@ func TestPluginCheckOfATrigger(t *testing.T) {
 		if code != 0 || strings.Count(out, ": holds (") != 8 || !strings.Contains(out, "seed 5: 103 records taken (3 of your own, again in pieces)\n") {
 			t.Errorf("%s: exit code %d\n%s%s", args, code, out, stderr)
 		}
+	}
+	_, out := benchLines(t, dir, "count_or_timeout.wasm", "--records", "100", "--args", "n=3,after_ms=700")
+	if !regexp.MustCompile(`\ntrigger, an operation +[1-9][0-9]*\.[0-9] +[1-9][0-9]*\.[0-9]\nof the operations [1-9][0-9]? % are records, [1-9][0-9]? % timers and [1-9][0-9]? % merges and ends of windows\n`).MatchString(out) {
+		t.Errorf("its costs are\n%s", out)
 	}
 	out, stderr, code := tidemark(t, dir, "", "plugin", "check", "count_or_timeout.wasm")
 	if code != 2 || strings.Contains(out, "holds") {

@@ -147,15 +147,12 @@ type sample struct {
 // them out to groups at random.
 func Rows(inputs []udf.Input, seed uint64, n, groups int) *udf.Rows {
 	d := dice(seed)
-	filled := make([]udf.Input, len(inputs))
-	for i, in := range inputs {
-		filled[i] = udf.Input{Name: in.Name, Kind: in.Kind}
-	}
+	inputs = filled(inputs)
 	records := make([]Record, n)
 	for i := range records {
-		records[i] = Record{Time: stream.Time(1_700_000_000_000 + 10*i), Values: d.values(filled, wide)}
+		records[i] = Record{Time: stream.Time(1_700_000_000_000 + 10*i), Values: d.values(inputs, wide)}
 	}
-	rows := rowsOf(filled, records, groups)
+	rows := rowsOf(inputs, records, groups)
 	for i := range rows.Group {
 		rows.Group[i] = uint32(d.below(groups))
 	}

@@ -315,12 +315,10 @@ func (s triggerShower) show(items []Record, kept *states) ([]string, error) {
 	return answers, nil
 }
 
-// decide makes a call about steps, with the states that are kept of their windows.
-func (s triggerShower) decide(steps []paneStep, kept *states) (*udf.Decisions, []udf.StateSet, error) {
-	inputs := s.Info().Inputs
-	in := udf.TriggerOps{}
-	in.States.Keep = true
-	slots := map[int]uint32{}
+// opsOf lays out steps with the states that are kept of their windows; slots are those of
+// the windows.
+func opsOf(inputs []udf.Input, steps []paneStep, kept *states) (in *udf.TriggerOps, slots map[int]uint32) {
+	in, slots = &udf.TriggerOps{}, map[int]uint32{}
 	slot := func(pane int) uint32 {
 		n, ok := slots[pane]
 		if !ok {
@@ -348,9 +346,16 @@ func (s triggerShower) decide(steps []paneStep, kept *states) (*udf.Decisions, [
 			in.Records.Cols = append(in.Records.Cols, i)
 		}
 	}
+	return in, slots
+}
+
+// decide makes a call about steps.
+func (s triggerShower) decide(steps []paneStep, kept *states) (*udf.Decisions, []udf.StateSet, error) {
+	in, slots := opsOf(s.Info().Inputs, steps, kept)
+	in.States.Keep = true
 	var out udf.Decisions
 	out.Reset(len(steps))
-	if err := s.Decide(&in, &out); err != nil {
+	if err := s.Decide(in, &out); err != nil {
 		return nil, nil, err
 	}
 	for pane, n := range slots {

@@ -128,10 +128,11 @@ func firingWindow(t stream.Time) stream.Window {
 	return stream.Window{Start: start, End: start + size}
 }
 
-func (s processShower) show(items []Record, kept *states) ([]string, error) {
-	info := s.Info()
-	in := udf.Firings{Inputs: table(info.Inputs, items).Columns}
-	keys, windows := map[int]uint32{}, map[[2]int64]uint32{}
+// firingsOf lays out firings with the states that are kept; keys and windows are the slots
+// of these.
+func firingsOf(info *udf.ProcessInfo, items []Record, kept *states) (in *udf.Firings, keys map[int]uint32, windows map[[2]int64]uint32) {
+	in = &udf.Firings{Inputs: table(info.Inputs, items).Columns}
+	keys, windows = map[int]uint32{}, map[[2]int64]uint32{}
 	place := func(it *Record) [2]int64 { return [2]int64{int64(it.Key), int64(firingWindow(it.Time).Start)} }
 	lists := make([][]Record, len(info.Lists))
 	in.Lists = make([]udf.FiringList, len(info.Lists))
@@ -166,12 +167,18 @@ func (s processShower) show(items []Record, kept *states) ([]string, error) {
 		b := table(inputs, lists[l])
 		in.Lists[l].Columns, in.Lists[l].Time = b.Columns, b.Time
 	}
+	return in, keys, windows
+}
+
+func (s processShower) show(items []Record, kept *states) ([]string, error) {
+	info := s.Info()
+	in, keys, windows := firingsOf(&info, items, kept)
 	out := make([]udf.Emitted, 1+len(info.Side))
 	out[0].Reset(info.Outputs)
 	for i, side := range info.Side {
 		out[i+1].Reset(side.Outputs)
 	}
-	if err := s.Call(&in, out); err != nil {
+	if err := s.Call(in, out); err != nil {
 		return nil, err
 	}
 	for k, slot := range keys {
