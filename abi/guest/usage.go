@@ -14,3 +14,6 @@ type Usage struct {
 func (i *Instance) Usage() Usage {
 	return Usage{Fuel: i.state.tank.spent(), FuelLimit: i.state.tank.limit, Memory: int64(i.mem.Size()), MemoryLimit: abi.MaxMemoryPages * abi.PageBytes}
 }
+
+// Printed is what the last call has printed: of each of its ends at most abi.MaxCapture bytes.
+func (i *Instance) Printed() string { return i.state.printed.text() }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +23,8 @@ func newPluginTestCommand() *cobra.Command {
 		Short: "run tests of a plug-in: records in, results out",
 		Long: "Runs files of tests (docs/testing.md). Each names a module and says what its function is shown, with which arguments,\n" +
 			"and what it must answer or refuse. Every failure is printed; the last line is \"N passed, M failed\". Then comes what\n" +
-			"the calls took at most of a host's limits; -v shows it of every call.",
+			"the calls took at most of a host's limits; -v shows it of every call. What the plug-in prints is shown where a test\n" +
+			"fails, and with -v.",
 		Example: "  tidemark plugin test hv.test.yaml -v",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -126,6 +129,9 @@ func (r *pluginTests) tell(file, name string, diffs []string) {
 	if len(diffs) > 0 {
 		fmt.Fprintf(r.out, "    %s\n", strings.Join(diffs, "\n    "))
 	}
+	if r.verbose || len(diffs) > 0 {
+		r.printed()
+	}
 	if r.verbose {
 		t := newTable("call", ">records", ">accumulators", ">fuel", ">of", ">MiB", ">of")
 		for _, c := range r.calls {
@@ -133,6 +139,34 @@ func (r *pluginTests) tell(file, name string, diffs []string) {
 		}
 		t.write(r.out, "    ")
 	}
+}
+
+// maxPrinted bounds the calls whose printed lines are shown: there are some 4 KiB of each.
+const maxPrinted = 10
+
+// printed shows what the plug-in has printed in the calls of a test.
+func (r *pluginTests) printed() {
+	calls := slices.DeleteFunc(slices.Clone(r.calls), func(c wasm.Call) bool { return c.Printed == "" })
+	for i, c := range calls {
+		if i == maxPrinted {
+			fmt.Fprintf(r.out, "    printed in %s more\n", count(int64(len(calls)-i), "call"))
+			return
+		}
+		fmt.Fprintf(r.out, "    printed in %s:\n", c.Func)
+		for line := range strings.Lines(c.Printed) {
+			fmt.Fprintf(r.out, "      %s\n", printable(strings.TrimSuffix(line, "\n")))
+		}
+	}
+}
+
+// printable keeps what a stranger's module prints from moving the cursor.
+func printable(line string) string {
+	return strings.Map(func(c rune) rune {
+		if c != '\t' && !unicode.IsPrint(c) {
+			return '\uFFFD'
+		}
+		return c
+	}, line)
 }
 
 // runTest runs a test on a fresh instance.

@@ -176,6 +176,31 @@ t.test.yaml: not refused: failed
 	}
 }
 
+// What a plug-in prints to the standard error belongs to the test that fails, and with -v to
+// every test.
+func TestPluginTestShowsWhatIsPrinted(t *testing.T) {
+	// A value of 5 prints 18 bytes of the text for -3, and a line with an escape.
+	module := wasmtest.Guest(t, "sum", "$v i64.const 0 i64.lt_s if", "$v i64.const 5 i64.eq if 64 1024 i32.store 0 68 19 i32.store 0 2 64 1 72 call fd_write drop "+
+		"64 96 i32.store 0 68 3 i32.store 0 96 0x0a411b i32.store 0 2 64 1 72 call fd_write drop end\n    $v i64.const 0 i64.lt_s if")
+	dir := workspace(t, map[string]string{"sum.wasm": string(module), "t.test.yaml": `
+version: 1
+plugin: sum.wasm
+tests:
+  - {name: right, records: [{value: 5}], expect: {sum: 5}}
+  - {name: wrong, records: [{value: 5}, {value: 1}], expect: {sum: 5}}
+  - {name: silent, records: [{value: 2}], expect: {sum: 5}}
+`})
+	const printed = "    printed in tm_aggregate_add:\n      panic: value is -3\n      \uFFFDA\n"
+	out, stderr, code := tidemark(t, dir, "", "plugin", "test", "t.test.yaml")
+	if code != 1 || strings.Count(out, "printed") != 1 || !strings.Contains(out, "    sum: want 5, got 6\n"+printed+"t.test.yaml: silent: failed\n") {
+		t.Errorf("exit code %d\n%s%s", code, out, stderr)
+	}
+	out, _, _ = tidemark(t, dir, "", "plugin", "test", "-v", "t.test.yaml")
+	if strings.Count(out, printed) != 2 || !strings.HasPrefix(out, "t.test.yaml: right: passed\n"+printed) {
+		t.Errorf("with -v\n%s", out)
+	}
+}
+
 // The fuel of the calls is that of SPEC section 8: the same in every run, and within the
 // limit of half a milliard and a million for each record and accumulator.
 func TestPluginTestShowsWhatCallsTake(t *testing.T) {

@@ -11,6 +11,7 @@ type Call struct {
 	Func             guest.Func
 	Records, Answers int // records, firings or pairs shown, and accumulators
 	guest.Usage
+	Printed string // to standard output and standard error, shortened in the middle
 	// Touched: a call for results has changed the accumulators in the guest's memory,
 	// which the law forbids (SPEC section 6). The host's own are another copy.
 	Touched bool
@@ -23,7 +24,7 @@ func (ps *Plugins) Observe(f func(Call)) { ps.observe = f }
 
 // observed tells of the call that has just ended.
 func (a *worker) observed(fn guest.Func, f *frame, before []byte) {
-	c := Call{Func: fn, Records: int(f.h.Rows), Answers: int(f.h.Groups), Usage: a.inst.Usage()}
+	c := Call{Func: fn, Records: int(f.h.Rows), Answers: int(f.h.Groups), Usage: a.inst.Usage(), Printed: a.inst.Printed()}
 	if before != nil {
 		after := a.inst.Arena()[f.h.Acc:]
 		c.Touched = !bytes.Equal(before, after[:len(before)])
