@@ -184,6 +184,8 @@ func (x *examined) runTest(ctx context.Context, t *harness.PluginTest) ([]string
 		return tested(ctx, x.openGenerator, t.Generator)
 	case x.Assigner != nil:
 		return tested(ctx, x.openAssigner, t.Assigner)
+	case x.Manifest.Trigger != nil:
+		return tested(ctx, x.openTrigger, t.Trigger)
 	}
 	return nil, usagef("plugin test: plug-ins of this kind cannot be tested alone; tidemark test runs them in a job")
 }

@@ -118,10 +118,57 @@ func TestToolsOnRealPlugins(t *testing.T) {
 	}
 }
 
+// triggerTests are of count_or_timeout; what it must answer follows from what it says of
+// itself.
+const triggerTests = `
+version: 1
+plugin: count_or_timeout.wasm
+tests:
+  - name: at the second record, and at the end
+    args: {n: 2, after_ms: 500}
+    operations:
+      - {start: 0, end: 10000, record: {time: 1000}}
+      - {start: 0, end: 10000, record: {time: 1200}, watermark: 900}
+      - {start: 0, end: 10000, timer: 9999, watermark: 9999}
+      - {start: 0, end: 10000, clear: true, watermark: 9999}
+    expect:
+      - {verdict: continue, set: [9999, 1500], delete: []}
+      - {verdict: fire, delete: [1500]}
+      - {verdict: fire, set: []}
+      - {delete: [9999]}
+  - name: by the clock, in two windows and two keys
+    args: {n: 3, after_ms: 500, by_the_clock: true}
+    operations:
+      - {start: 0, end: 10000, record: {time: 1000}, now: 4000}
+      - {key: b, start: 0, end: 10000, record: {time: 1000}, now: 4100}
+      - {start: 10000, end: 20000, record: {time: 11000}, now: 4200}
+      - {start: 0, end: 10000, clock_timer: 4500}
+      - {start: 0, end: 10000, clock_timer: 4600}
+    expect:
+      - {set: [9999], set_clock: [4500]}
+      - {set: [9999], set_clock: [4600]}
+      - {set: [19999], set_clock: [4700]}
+      - {verdict: fire}
+      - {verdict: continue}
+  - name: a session takes over the records of another
+    args: {n: 3, after_ms: 500}
+    operations:
+      - {start: 0, end: 100, record: {time: 0}}
+      - {start: 50, end: 150, record: {time: 50}}
+      - {start: 0, end: 150, merge: {start: 0, end: 100}}
+      - {start: 0, end: 150, merge: {start: 50, end: 150}}
+      - {start: 0, end: 150, record: {time: 70}}
+    expect: [{}, {}, {set: [500, 149]}, {set: [149]}, {verdict: fire, delete: [500]}]
+  - name: wrong
+    args: {n: 1, after_ms: 500}
+    operations: [{start: 0, end: 10000, record: {time: 1000}}]
+    expect: [{verdict: continue}]
+`
+
 // A trigger is checked on what happens to windows, with its arguments and on records of the
 // author's; they may have no columns at all.
 func TestPluginCheckOfATrigger(t *testing.T) {
-	dir := workspace(t, map[string]string{"own.jsonl": "{\"time\": 1000}\n{\"time\": \"1970-01-01T00:00:02Z\"}\n{\"time\": 14000}\n"})
+	dir := workspace(t, map[string]string{"own.jsonl": "{\"time\": 1000}\n{\"time\": \"1970-01-01T00:00:02Z\"}\n{\"time\": 14000}\n", "t.test.yaml": triggerTests})
 	buildPlugins(t, dir, "count_or_timeout")
 	for _, args := range []string{"n=3,after_ms=700", "n=3,after_ms=700,by_the_clock=true"} {
 		out, stderr, code := tidemark(t, dir, "", "plugin", "check", "count_or_timeout.wasm", "--seed", "5", "--records", "100", "--args", args, "--data", "own.jsonl")
@@ -129,11 +176,15 @@ func TestPluginCheckOfATrigger(t *testing.T) {
 			t.Errorf("%s: exit code %d\n%s%s", args, code, out, stderr)
 		}
 	}
-	_, out := benchLines(t, dir, "count_or_timeout.wasm", "--records", "100", "--args", "n=3,after_ms=700")
+	out, stderr, code := tidemark(t, dir, "", "plugin", "test", "t.test.yaml")
+	if code != 1 || !strings.HasPrefix(out, "t.test.yaml: wrong: failed\n    want [{\"verdict\":\"continue\"}]\n") || !strings.Contains(out, "\n3 passed, 1 failed\n") {
+		t.Errorf("exit code %d\n%s%s", code, out, stderr)
+	}
+	_, out = benchLines(t, dir, "count_or_timeout.wasm", "--records", "100", "--args", "n=3,after_ms=700")
 	if !regexp.MustCompile(`\ntrigger, an operation +[1-9][0-9]*\.[0-9] +[1-9][0-9]*\.[0-9]\nof the operations [1-9][0-9]? % are records, [1-9][0-9]? % timers and [1-9][0-9]? % merges and ends of windows\n`).MatchString(out) {
 		t.Errorf("its costs are\n%s", out)
 	}
-	out, stderr, code := tidemark(t, dir, "", "plugin", "check", "count_or_timeout.wasm")
+	out, stderr, code = tidemark(t, dir, "", "plugin", "check", "count_or_timeout.wasm")
 	if code != 2 || strings.Contains(out, "holds") {
 		t.Errorf("without its arguments: exit code %d\n%s%s", code, out, stderr)
 	}

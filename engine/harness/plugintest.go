@@ -31,14 +31,17 @@ type PluginTest struct {
 	Right   []yaml.Node            `yaml:"right"`
 	Firings []firingSpec           `yaml:"firings"` // process
 
+	Operations []operationSpec `yaml:"operations"` // trigger
+
 	// Expect is what must come of it, with some of the columns of each row: a row for an
 	// aggregate, or one by group; a list of rows for each record of a map; the rows of
 	// pairs; {rows, side} of a process function; a time or null for each record of a
-	// watermark generator; of a window assigner a list of windows {start, end} for each
+	// watermark generator; {verdict, set, delete, set_clock, delete_clock} for each
+	// operation of a trigger; of a window assigner a list of windows {start, end} for each
 	// record, the one that ends last first.
 	Expect yaml.Node `yaml:"expect"`
 	// Error is a part of the message with which the function refuses, or breaks down; At is
-	// the record, pair or firing to blame, from 1; 0: any.
+	// the record, pair, firing or operation to blame, from 1; 0: any.
 	Error string `yaml:"error"`
 	At    int    `yaml:"at"`
 }
@@ -124,7 +127,7 @@ func (t *PluginTest) shows() string {
 	for _, w := range []struct {
 		name  string
 		there bool
-	}{{"records", t.Records != nil}, {"groups", t.Groups != nil}, {"left and right", t.Left != nil || t.Right != nil}, {"firings", t.Firings != nil}} {
+	}{{"records", t.Records != nil}, {"groups", t.Groups != nil}, {"left and right", t.Left != nil || t.Right != nil}, {"firings", t.Firings != nil}, {"operations", t.Operations != nil}} {
 		if w.there {
 			has = append(has, w.name)
 		}
