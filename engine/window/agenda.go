@@ -18,8 +18,8 @@ import (
 // If any call fails nothing has happened, and the stages are gone through one by one, each
 // with calls that are cut until the record or the firing to blame stands alone (E8).
 type agenda struct {
-	firings [fireRows]firing
-	cells   []cell // of the firings
+	firings []firing // fireRows of them, from the first one on that waits
+	cells   []cell   // of the firings
 	after   []after
 	stages  []mark // where stages end; the last one has not
 	rows    int    // in the lists of all firings
@@ -123,6 +123,9 @@ func (s *agenda) here(seg *segment) mark { return mark{len(seg.rows), len(s.cell
 // wait puts the firing of a pane into the agenda.
 func (o *General) wait(p *pane) error {
 	s := &o.agenda
+	if s.firings == nil {
+		s.firings = make([]firing, fireRows)
+	}
 	f := &s.firings[len(s.cells)]
 	*f = o.firing(p)
 	if f.list != nil {
