@@ -50,7 +50,10 @@ func (f Func) String() string {
 // dead: Close it and instantiate another one.
 type Instance struct {
 	ctx    context.Context // carries state to the host functions; no caller's context
+	module *Module
 	mod    api.Module
+	own    *memory
+	begun  uint32 // bytes of memory that the module begins with
 	mem    api.Memory
 	funcs  [numFuncs]api.Function
 	stack  [1]uint64
@@ -66,9 +69,27 @@ type Instance struct {
 // The end of ctx ends any call of the instance, also later, as soon as the guest asks
 // for more fuel. The error is then the cause, and no *Trap.
 func (m *Module) Instantiate(ctx context.Context) (*Instance, error) {
+	i, err := m.instance(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := i.start(); err != nil {
+		i.Close()
+		return nil, err
+	}
+	return i, nil
+}
+
+// instance makes an instance that has not run yet. With scratch, which has as many bytes as
+// the module begins with, the module's data is put there; the memory is the instance's own
+// from when it grows.
+func (m *Module) instance(ctx context.Context, scratch []byte) (*Instance, error) {
 	var own *memory
 	allocate := experimental.MemoryAllocatorFunc(func(_, max uint64) experimental.LinearMemory {
 		own = newMemory(max)
+		if scratch != nil {
+			return &later{own, scratch}
+		}
 		return own
 	})
 	mod, err := m.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, allocate), m.compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions())
@@ -80,15 +101,11 @@ func (m *Module) Instantiate(ctx context.Context) (*Instance, error) {
 		// memory and the like.
 		return nil, fault.Userf("instantiate plug-in %s: %w", m.manifest.Name, err)
 	}
-	i := &Instance{mod: mod, mem: mod.Memory(), state: newState()}
+	i := &Instance{module: m, mod: mod, mem: mod.Memory(), own: own, begun: mod.Memory().Size(), state: newState()}
 	i.ctx = context.WithValue(context.Background(), stateKey{}, i.state)
 	i.state.tank = tank{ctx: ctx, turn: turnOf(ctx), fuel: global(mod, meter.Fuel), room: global(mod, meter.Room)}
 	for f := range numFuncs {
 		i.funcs[f] = mod.ExportedFunction(f.String())
-	}
-	if err := i.start(); err != nil {
-		i.Close()
-		return nil, err
 	}
 	return i, nil
 }

@@ -180,6 +180,7 @@ func (s *scanner) instruction() {
 	case op == opGlobalGet, op == opGlobalSet:
 		s.exists("global", s.u32(), s.globals)
 	case op == opTableGet, op == opTableSet:
+		s.untold = s.untold || op == opTableSet
 		s.u32()
 	case opLoads <= op && op <= opStores:
 		s.u32() // alignment
@@ -309,13 +310,18 @@ func (s *scanner) bulk() {
 		s.cost(bulkCall)
 		s.replace(forFill)
 	case bulkTableInit, bulkTableCopy:
+		s.untold = true
 		s.u32()
 		s.u32()
 		s.measure()
 	case bulkTableFill:
+		s.untold = true
 		s.u32()
 		s.measure()
-	case bulkDataDrop, bulkElemDrop, bulkTableSize:
+	case bulkDataDrop, bulkElemDrop:
+		s.untold = true
+		s.u32()
+	case bulkTableSize:
 		s.u32()
 	case bulkTableGrow:
 		s.fail("table.grow, which knows no limit")

@@ -24,6 +24,14 @@ const (
 	Yield  = "yield"         // its type is () -> ()
 	Fuel   = "tidemark:fuel" // the export of what is left
 	Room   = "tidemark:room" // the export of how many bytes are left for the stack
+
+	// What an instance is, at rest, is its memory and the globals of its own that can be
+	// changed. They are exported, as Global and a number from 0, so that the host can make
+	// another instance that is the same. Complete is an export that says that this is all: it
+	// is not there where code changes a table or drops a segment, or where a global is wider
+	// than the host can read.
+	Global   = "tidemark:global:"
+	Complete = "tidemark:complete"
 )
 
 // What things cost, in fuel: one for an instruction, of which a processor runs five to
@@ -33,6 +41,9 @@ const (
 	bulkCall  = 10  // an instruction on a piece of memory or of a table, in addition
 	bulkShift = 3   // and one for each 8 bytes, or 8 elements, of it
 	BulkBytes = 1 << bulkShift
+
+	// PageFuel is what memory.grow costs for each page.
+	PageFuel = 1 << (pageShift - bulkShift)
 
 	// HostCall is what the host charges for each of its functions, but for Yield.
 	HostCall = 100

@@ -3,6 +3,7 @@ package meter
 import (
 	"encoding/binary"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"tidemark/internal/fault"
@@ -47,6 +48,8 @@ type module struct {
 	imported  int      // functions
 	functions []uint32 // the type of each own one
 	globals   int
+	mutable   []uint32 // own globals that can be changed
+	untold    bool     // there is state besides memory and globals; see Complete
 
 	standIns [numStandIns]uint64 // their indices
 	added    []standIn           // in order of index
@@ -295,10 +298,15 @@ func (m *module) functionTypes(c *cursor) []byte {
 func (m *module) globalValues(c *cursor) []byte {
 	n := c.entries()
 	dst := binary.AppendUvarint(nil, uint64(n)+2)
-	for range n {
+	imported := m.globals - n
+	for i := range n {
 		start := c.at
+		kind := c.peek()
 		c.valType()
-		c.byte() // mutable or not
+		if c.byte() == 1 { // it can be changed
+			m.mutable = append(m.mutable, uint32(imported+i))
+			m.untold = m.untold || kind <= typeV128 // wider than a word, or a reference
+		}
 		dst = m.expression(append(dst, c.file[start:c.at]...), c)
 	}
 	_ = c.done()
@@ -347,7 +355,8 @@ func (m *module) function(c *cursor) uint64 {
 
 func (m *module) exports(c *cursor) []byte {
 	n := c.entries()
-	dst := binary.AppendUvarint(nil, uint64(n)+2)
+	captured := m.captured()
+	dst := binary.AppendUvarint(nil, uint64(n+2)+captured)
 	for range n {
 		name := c.name()
 		if strings.HasPrefix(name, Module+":") {
@@ -369,7 +378,22 @@ func (m *module) exports(c *cursor) []byte {
 	}
 	_ = c.done()
 	dst = binary.AppendUvarint(append(appendName(dst, Fuel), kindGlobal), uint64(m.fuel()))
-	return binary.AppendUvarint(append(appendName(dst, Room), kindGlobal), uint64(m.room()))
+	dst = binary.AppendUvarint(append(appendName(dst, Room), kindGlobal), uint64(m.room()))
+	if captured == 0 {
+		return dst
+	}
+	for i, g := range m.mutable {
+		dst = binary.AppendUvarint(append(appendName(dst, Global+strconv.Itoa(i)), kindGlobal), uint64(g))
+	}
+	return binary.AppendUvarint(append(appendName(dst, Complete), kindGlobal), uint64(m.fuel()))
+}
+
+// captured is how many exports tell of an instance's state; 0 where they cannot tell all.
+func (m *module) captured() uint64 {
+	if m.untold {
+		return 0
+	}
+	return uint64(len(m.mutable)) + 1
 }
 
 func (m *module) startFunction(c *cursor) []byte {

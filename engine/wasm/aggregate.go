@@ -24,6 +24,8 @@ type worker struct {
 	inst    *guest.Instance
 	used    bool // inst has worked since it was configured
 	params  params
+	images  *images    // of the module
+	args    string     // the key of params among them
 	observe func(Call) // nil: nobody looks
 }
 
@@ -62,8 +64,20 @@ func (a *worker) drop() {
 	}
 }
 
-// start makes an instance and configures it.
+// start makes an instance that is configured: from an image if there is one.
 func (a *worker) start() error {
+	if img := a.images.find(a.args); img != nil {
+		if inst, err := img.Instantiate(a.ctx); err == nil {
+			a.inst, a.used = inst, false
+			return nil
+		}
+		// It was closed, or the machine has no room: whatever it is shows when starting anew.
+	}
+	return a.startAnew()
+}
+
+// startAnew makes an instance and configures it.
+func (a *worker) startAnew() error {
 	inst, err := a.module.Instantiate(a.ctx)
 	if err != nil {
 		return fmt.Errorf("start plug-in %s: %w", a.name, err)
@@ -84,6 +98,7 @@ func (a *worker) start() error {
 	}
 	if err == nil {
 		a.used = false
+		a.images.started(a.args, a.inst)
 		return nil
 	}
 	a.drop()

@@ -259,19 +259,24 @@ func aggregateOf(a udf.Aggregate) *aggregate {
 	return a.(*aggregate)
 }
 
-// BenchmarkStartIn is what an instance costs: each record that traps needs two new
-// ones.
+// BenchmarkStartIn is what an instance costs, started anew or as the job has it, from an
+// image where there is one: each record that traps needs two new ones.
 func BenchmarkStartIn(b *testing.B) {
 	for _, lang := range append([]string{"go"}, wasmtest.Languages()...) {
-		b.Run(lang, func(b *testing.B) {
-			a := aggregateOf(startIn(b, lang, "stats"))
-			b.ReportAllocs()
-			for b.Loop() {
-				a.drop()
-				if err := a.start(); err != nil {
-					b.Fatal(err)
+		a := aggregateOf(startIn(b, lang, "stats"))
+		for _, c := range []struct {
+			name  string
+			start func() error
+		}{{"anew", a.startAnew}, {"again", a.start}} {
+			b.Run(lang+"/"+c.name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					a.drop()
+					if err := c.start(); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }

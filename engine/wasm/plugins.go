@@ -72,8 +72,15 @@ type shared struct {
 	digest string
 	ready  chan struct{} // closed when module and err are set
 	module *guest.Module
+	images images
 	err    error
 	users  int
+}
+
+// close frees a module, and what its instances begin from.
+func (s *shared) close(ctx context.Context) error {
+	s.images.close()
+	return s.module.Close(ctx)
 }
 
 // NewPlugins returns a Plugins over a compiler, which the caller closes after it.
@@ -87,7 +94,7 @@ func (ps *Plugins) Close(ctx context.Context) error {
 	defer ps.mu.Unlock()
 	var errs []error
 	for _, s := range ps.idle {
-		errs = append(errs, s.module.Close(ctx))
+		errs = append(errs, s.close(ctx))
 		delete(ps.modules, s.digest)
 	}
 	ps.idle = nil
@@ -259,6 +266,7 @@ func (ps *Plugins) start(ctx context.Context, p *job.Plugin, w *worker, bind fun
 	if t := udf.TurnOf(ctx); t != nil {
 		ctx = guest.WithTurn(ctx, t)
 	}
+	w.images, w.args = &s.images, w.params.key()
 	w.ctx, w.release = ctx, sync.OnceFunc(func() { ps.release(s) })
 	if err := w.start(); err != nil {
 		w.release()
@@ -399,6 +407,6 @@ func (ps *Plugins) release(s *shared) {
 		old := ps.idle[0]
 		ps.idle = slices.Delete(ps.idle, 0, 1)
 		delete(ps.modules, old.digest)
-		_ = old.module.Close(context.Background()) // frees memory; it has no way to fail that helps anyone
+		_ = old.close(context.Background()) // frees memory; it has no way to fail that helps anyone
 	}
 }
