@@ -32,7 +32,7 @@ func opener(tb testing.TB, file []byte, args ...job.Arg) func() *aggregate {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		return a.(*aggregate)
+		return aggregateOf(a)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestImagesAreApart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return a.(*aggregate)
+			return aggregateOf(a)
 		})
 	}
 	words := texts("a", "a", "a", "b", "b", "c", "d", "e", "f", "g", "h", "i", "j")

@@ -15,7 +15,6 @@ import (
 
 	"tidemark/abi"
 	"tidemark/abi/binary"
-	"tidemark/abi/guest"
 	"tidemark/engine/job"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
@@ -477,13 +476,9 @@ func (c *caller) decisions(args []job.Arg) error {
 	return nil
 }
 
-// windows shows records to a window assigner, in the frames that functions of single records
-// have.
+// windows shows records to a window assigner.
 func (c *caller) windows(args []job.Arg) error {
-	fn := &mapper{}
-	err := c.opened.start(c.t.Context(), c.p, &fn.worker, func(m *abi.Manifest) error {
-		return fn.bind(&abi.Map{Inputs: m.Assigner.Inputs, Params: m.Assigner.Params}, &job.Map{Plugin: "plug", Args: args}, kindsOf(m.Assigner.Inputs))
-	})
+	fn, err := c.opened.Assigner(c.t.Context(), c.p, &job.Window{Plugin: "plug", Args: args}, kindsOf(c.m.Assigner.Inputs))
 	if err != nil {
 		return err
 	}
@@ -495,22 +490,9 @@ func (c *caller) windows(args []job.Arg) error {
 		}
 		rows := &udf.Rows{Batch: &stream.Batch{Columns: *cols, Time: times}, Cols: upTo(len(cols.Cols))}
 		rows.Sel = rowsFrom(nil, 0, cols.N)
-		fn.choose(rows)
-		var said []string
-		err := fn.each(&itemCall{
-			fn: guest.Assign, n: len(fn.sel), item: "the record", answers: "the record's windows",
-			number: func(item int) int { return int(fn.shown[item]) },
-			fill:   func(base, n, arena int) (int, int) { return fn.fill(rows, base, n, arena), fn.bytes() },
-			frame:  fn.frame,
-			take: func(base, n int, answer []byte) (int, error) {
-				return eachEntry(n, answer, func(item int, what uint32, body []byte) error {
-					said = append(said, fmt.Sprintf("record %d: %d, %x", fn.shown[base+item], what, body))
-					return nil
-				})
-			},
-		})
-		if !c.failed(err) {
-			c.lines = append(c.lines, said...)
+		var out udf.Assigned
+		if !c.failed(fn.Assign(rows, &out)) {
+			c.say("windows %v of %v", out.Windows, out.Of)
 		}
 	}
 	return nil
