@@ -310,7 +310,7 @@ func (fn *function) play(o *General, vals *stream.Columns) error {
 	fn.gatherFixed(o.seg.cells)
 	fn.selectRows(&o.seg)
 	all := fn.rows
-	if fn.applier != nil {
+	if fn.applier != nil && len(all.Sel) > 0 {
 		fn.write(o)
 		return named{fn.Agg, fn.Name}.say(fn.applier.Apply(&fn.accs, fn.ops, &all, vals))
 	}

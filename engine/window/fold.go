@@ -382,6 +382,9 @@ func (fn *function) gatherFixed(cells []cell) {
 func (fn *function) selectRows(s *segment) {
 	fn.rows = udf.Rows{Batch: s.batch, Cols: fn.Cols, Sel: s.rows, Group: s.group, Groups: len(s.cells)}
 	fn.sel, fn.group, fn.back = fn.sel[:0], fn.group[:0], fn.back[:0]
+	if len(s.rows) == 0 { // the batch may have no columns either
+		return
+	}
 	nulls := false
 	for i, c := range fn.Cols {
 		nulls = nulls || s.batch.Cols[c].Valid != nil && !fn.info.Inputs[i].Nullable
