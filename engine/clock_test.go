@@ -46,7 +46,7 @@ type row struct {
 	text string
 }
 
-// slowTurns lets each turn wait. A source takes two for a batch: to read and to route it.
+// slowTurns lets each batch wait.
 type slowTurns struct {
 	clock env.Clock
 	wait  time.Duration
@@ -109,7 +109,7 @@ func (c timed) run(t *testing.T) (rows []row, report engine.Report) {
 		out := &stamped{clock: machine.Clock, start: machine.Clock.Now(), takes: c.write}
 		o := engine.Options{Env: machine, Stdout: out, FirstStart: machine.Clock.Now()}
 		if c.turn > 0 {
-			o.Turns = slowTurns{machine.Clock, c.turn / 2}
+			o.Turns = slowTurns{machine.Clock, c.turn}
 		}
 		j, err := engine.New(ctx, g, o)
 		if err != nil {

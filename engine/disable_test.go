@@ -198,6 +198,8 @@ func TestDisablingDoesNotDependOnBatchesOrTasks(t *testing.T) {
 		{"slices", "from: a, key: [k], window: {sliding: {size: 10s, slide: 2s}}, " + fragile},
 		{"sessions, which merge", "from: a, key: [k], window: {session: 700ms}, " + fragile},
 		{"count windows", "from: a, key: [k], window: {count: {size: 6, slide: 3}}, " + fragile},
+		{"firings that wait", "from: a, key: [k], window: {tumbling: 5s}, trigger: {count: 2}, " + fragile},
+		{"firings of timers", "from: a, key: [k], window: {tumbling: 5s}, trigger: {continuous: 1s}, " + fragile},
 		{"lists", "from: a, key: [k], window: {tumbling: 5s}, evictor: {count: 3}, " + fragile},
 		{"a process function", "from: a, key: [k], window: {tumbling: 200ms}, " + plain + "process: {plugin: running, columns: {sum: sum, n: n}}, "},
 		{"pairs of an interval join", "from: {join: {left: a, right: b, kind: interval, between: {lower: -1s, upper: 1s}}}, key: [k], apply: {plugin: differ, left: {v: v}, right: {v: v}}, "},

@@ -69,22 +69,17 @@ func (j *Job) newStatelessFunction(ctx context.Context, s *statelessSpec) (udf.S
 	return expr.New(s.config)
 }
 
-// send takes a batch over.
+// send takes a batch over. The task has a turn, unless the batch has no rows.
 func (e *edge) send(ctx context.Context, b *stream.Batch) error {
 	for i := range e.parts {
 		if b.N == 0 {
 			break // time and status pass through as they are
 		}
-		if err := e.turn.Begin(); err != nil {
-			return err
-		}
 		var err error
-		b, err = e.apply(&e.parts[i], b)
-		e.turn.End(0)
-		if err != nil {
+		if b, err = e.apply(&e.parts[i], b); err != nil {
 			return fmt.Errorf("step %s: %w", e.parts[i].spec.step.ID, err)
 		}
-		if err := flushPorts(ctx, e.parts[i].failed); err != nil {
+		if err := flushPorts(ctx, e.turn, e.parts[i].failed); err != nil {
 			return err
 		}
 	}
@@ -92,10 +87,7 @@ func (e *edge) send(ctx context.Context, b *stream.Batch) error {
 	case e.local != nil:
 		return e.local.send(ctx, b)
 	case e.router != nil:
-		return e.route(ctx, b)
-	}
-	if err := e.turn.Begin(); err != nil {
-		return err
+		return e.router.Send(ctx, b)
 	}
 	for n := range e.sinks {
 		p := &e.sinks[n]
@@ -105,18 +97,7 @@ func (e *edge) send(ctx context.Context, b *stream.Batch) error {
 		p.rows += b.N
 	}
 	e.pool.Put(b)
-	e.turn.End(0)
-	return flushPorts(ctx, e.sinks)
-}
-
-// route sends batches through the exchange, each row to its subtask.
-func (e *edge) route(ctx context.Context, batches ...*stream.Batch) error {
-	if err := e.turn.Begin(); err != nil {
-		return err
-	}
-	e.router.Route(batches...)
-	e.turn.End(0)
-	return e.router.Send(ctx)
+	return flushPorts(ctx, e.turn, e.sinks)
 }
 
 // apply runs one stateless step over a batch.

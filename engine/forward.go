@@ -22,7 +22,6 @@ import (
 // that several subtasks share, so that the reader's rows are a function of the data
 // alone. Otherwise they leave as they come.
 type forward struct {
-	turn    *turn
 	edges   []*edge
 	pool    *exchange.Pool
 	kinds   []stream.Kind
@@ -37,8 +36,8 @@ type forward struct {
 	place    []byte // scratch
 }
 
-func newForward(t *turn, source stream.SourceID, split stream.SplitID, kinds []stream.Kind, ordered bool) *forward {
-	f := &forward{turn: t, pool: &exchange.Pool{}, kinds: kinds, source: source, split: split, ordered: ordered, told: stream.MinTime}
+func newForward(source stream.SourceID, split stream.SplitID, kinds []stream.Kind, ordered bool) *forward {
+	f := &forward{pool: &exchange.Pool{}, kinds: kinds, source: source, split: split, ordered: ordered, told: stream.MinTime}
 	f.clear()
 	return f
 }
@@ -127,11 +126,7 @@ func (f *forward) flush(ctx context.Context, trailing stream.Time, status stream
 		}
 	}
 	f.told = max(f.told, trailing)
-	if err := f.turn.Begin(); err != nil {
-		return err
-	}
 	out := f.ready(trailing)
-	f.turn.End(0)
 	out.Trailing, out.Next = f.told, f.split
 	if trailing == stream.MaxTime {
 		out.Next = stream.LastSplit

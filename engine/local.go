@@ -45,20 +45,16 @@ func (j *Job) newLocal(ctx context.Context, st *stepSpec, sender int, e *edge, i
 
 // send takes a batch over.
 func (l *local) send(ctx context.Context, b *stream.Batch) error {
-	if err := l.edge.turn.Begin(); err != nil {
-		return err
-	}
 	before := l.Added()
 	batches, err := l.Process(b, downstream{l.edge.pool, l})
-	l.edge.turn.End(0)
 	l.step.added.Add(l.Added() - before)
-	if ferr := flushPorts(ctx, l.refusals.failed); err == nil {
+	if ferr := flushPorts(ctx, l.edge.turn, l.refusals.failed); err == nil {
 		err = ferr
 	}
 	if err != nil {
 		return fmt.Errorf("step %s: %w", l.step.ID, err)
 	}
-	return l.edge.route(ctx, batches...)
+	return l.edge.router.Send(ctx, batches...)
 }
 
 // refused takes a record that a function refuses.

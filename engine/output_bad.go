@@ -52,7 +52,7 @@ func (t *badTotals) note(b *result.Bad) {
 	}
 }
 
-func (o *badOutput) flush(ctx context.Context) error { return flushPorts(ctx, o.to) }
+func (o *badOutput) flush(ctx context.Context, t *turn) error { return flushPorts(ctx, t, o.to) }
 
 // budget counts what was read and ends a job that reads mostly rubbish: more bad
 // records than the larger of a number and a share of those read.

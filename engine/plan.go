@@ -236,7 +236,7 @@ func (j *Job) planTasks(ctx context.Context, spec *stepSpec, inputs []*feed) err
 			return fmt.Errorf("step %s: %w", spec.ID, err)
 		}
 		out.fields = spec.resultFields()
-		t.out = newForward(t.turn, spec.number, split, kindsOf(out.fields), j.graph.Settings.OrderReplay)
+		t.out = newForward(spec.number, split, kindsOf(out.fields), j.graph.Settings.OrderReplay)
 		j.keyed = append(j.keyed, t)
 		out.tasks = append(out.tasks, t)
 		inboxes = append(inboxes, t.inbox)
@@ -251,7 +251,7 @@ func (j *Job) planTasks(ctx context.Context, spec *stepSpec, inputs []*feed) err
 				return err
 			}
 			t.addEdge(e)
-			e.router = exchange.NewRouter(n, spec.keyCols[i], j.graph.MaxParallelism, inboxes, t.store())
+			e.router = exchange.NewRouter(n, spec.keyCols[i], j.graph.MaxParallelism, inboxes, t.store(), t.cpu().rest)
 			if adds {
 				if e.local, err = j.newLocal(ctx, spec, n, e, inboxes[0]); err != nil {
 					return err

@@ -130,7 +130,7 @@ func ingestion(yaml string) string {
 	return strings.Replace(yaml, "{field: ts, unit: ms}", "{ingestion: true}", 1)
 }
 
-// Each batch of one record takes 4 s to get its turns: they are read at 2, 6 and 10 s,
+// Each batch of one record takes 4 s to get its turn: they are read at 4, 8 and 12 s,
 // whatever their own time says.
 func TestIngestionTimeIsWhenARecordIsRead(t *testing.T) {
 	yaml := ingestion(strategyJob) + "settings: {batch: {rows: 1}}\n"

@@ -69,23 +69,23 @@ func (t *keyedTask) run(ctx context.Context) (err error) {
 	}
 }
 
-// process works on one batch inside a turn (K5), and sends what came of it.
+// process works on one batch, inside a turn (K5), and sends what came of it.
 func (t *keyedTask) process(ctx context.Context, b *stream.Batch) error {
 	if err := t.turn.Begin(); err != nil {
 		return err
 	}
+	defer t.turn.End(0)
 	if t.job.opts.Complete {
 		hold(b)
 	}
 	if t.step.Join != nil && t.step.Windowed() {
 		t.step.join.arrange(b)
 	}
-	t.overflow = t.overflowing(ctx)
+	t.overflow = func(ports []portSink) error { return overflow(ctx, t.turn, ports) }
 	err := t.clock()
 	if err == nil {
 		err = t.op.Process(b)
 	}
-	t.turn.End(0)
 	// What was computed before an error leaves all the same: the record that stopped
 	// the job is easier to understand with what came before it.
 	if ferr := t.flush(ctx); err == nil {
@@ -97,25 +97,15 @@ func (t *keyedTask) process(ctx context.Context, b *stream.Batch) error {
 	return t.out.flush(ctx, b.Trailing, b.Status)
 }
 
-// overflowing returns what sends output in the middle of a turn.
-func (t *keyedTask) overflowing(ctx context.Context) func([]portSink) error {
-	return func(ports []portSink) error {
-		if !much(ports) {
-			return nil
-		}
-		return t.turn.rest(func() error { return flushPorts(ctx, ports) })
-	}
-}
-
 // flush sends the output of a batch to the sinks.
 func (t *keyedTask) flush(ctx context.Context) error {
 	for _, ports := range [][]portSink{t.results, t.late, t.refusals.failed} {
-		if err := flushPorts(ctx, ports); err != nil {
+		if err := flushPorts(ctx, t.turn, ports); err != nil {
 			return err
 		}
 	}
 	for i := range t.sides {
-		if err := flushPorts(ctx, t.sides[i].sinks); err != nil {
+		if err := flushPorts(ctx, t.turn, t.sides[i].sinks); err != nil {
 			return err
 		}
 	}
@@ -174,9 +164,9 @@ func (t *keyedTask) tick(ctx context.Context) error {
 	if err := t.turn.Begin(); err != nil {
 		return err
 	}
-	t.overflow = t.overflowing(ctx)
+	defer t.turn.End(0)
+	t.overflow = func(ports []portSink) error { return overflow(ctx, t.turn, ports) }
 	err := t.clock()
-	t.turn.End(0)
 	if ferr := t.flush(ctx); err == nil {
 		err = ferr
 	}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"io"
-	"slices"
 	"sync/atomic"
 
 	"tidemark/engine/job"
@@ -34,14 +33,22 @@ func newSinkTask(spec *job.Sink, s sink.Sink) *sinkTask {
 	return &sinkTask{spec: spec, sink: s, in: make(chan block, sinkQueue), free: make(chan []byte, sinkQueue)}
 }
 
-// send hands a block over; its memory is the sink's from here on.
-func (t *sinkTask) send(ctx context.Context, b block) error {
+// send hands a block over; its memory is the sink's from here on. The sender gives its turn
+// back for the time that it waits.
+func (t *sinkTask) send(ctx context.Context, of *turn, b block) error {
 	select {
 	case t.in <- b:
 		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	default:
 	}
+	return of.rest(func() error {
+		select {
+		case t.in <- b:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
 }
 
 // run writes until all senders have ended. After an error it goes on taking, so that
@@ -95,19 +102,24 @@ type portSink struct {
 // middle of a batch: a window of a million keys must not be encoded in memory as a whole.
 const portBytes = 256 << 10
 
-// much reports whether more has gathered than a task keeps.
-func much(ports []portSink) bool {
-	return slices.ContainsFunc(ports, func(p portSink) bool { return len(p.lines) > portBytes })
+// overflow sends what has gathered if it is much.
+func overflow(ctx context.Context, t *turn, ports []portSink) error {
+	for i := range ports {
+		if len(ports[i].lines) > portBytes {
+			return flushPorts(ctx, t, ports)
+		}
+	}
+	return nil
 }
 
 // flushPorts sends what has gathered.
-func flushPorts(ctx context.Context, ports []portSink) error {
+func flushPorts(ctx context.Context, t *turn, ports []portSink) error {
 	for i := range ports {
 		p := &ports[i]
 		if p.rows == 0 {
 			continue
 		}
-		if err := p.task.send(ctx, block{p.lines, p.rows}); err != nil {
+		if err := p.task.send(ctx, t, block{p.lines, p.rows}); err != nil {
 			return err
 		}
 		p.rows = 0

@@ -87,17 +87,36 @@ func (t *sourceTask) run(ctx context.Context) error {
 // data alone (T6). A split that has ended no longer takes part: it counts as MAX at
 // once. Every batch's trailing watermark is that of the split that comes next.
 func (t *sourceTask) replay(ctx context.Context) error {
-	live := slices.Clone(t.splits)
-	for _, s := range live {
+	r := replayed{live: slices.Clone(t.splits)}
+	for _, s := range r.live {
 		s.batch = t.pool.Get(nil)
 	}
-	var out *stream.Batch
 	for {
+		if over, err := t.replayNext(ctx, &r); over || err != nil {
+			return err
+		}
+	}
+}
+
+// replayed is where a replay is.
+type replayed struct {
+	live []*split      // that have not ended
+	out  *stream.Batch // of rows of several splits, to be sent; nil: none yet
+}
+
+// replayNext sends the next batch, inside a turn (K5). It reports whether that was the last.
+func (t *sourceTask) replayNext(ctx context.Context, r *replayed) (over bool, err error) {
+	if err := t.turn.Begin(); err != nil {
+		return false, err
+	}
+	defer t.turn.End(0)
+	for {
+		live, out := r.live, r.out
 		n := 0
 		for _, s := range live {
 			more, err := t.refill(ctx, s)
 			if err != nil {
-				return err
+				return false, err
 			}
 			if more {
 				live[n] = s
@@ -105,12 +124,13 @@ func (t *sourceTask) replay(ctx context.Context) error {
 			}
 		}
 		live = live[:n]
+		r.live = live
 		if len(live) == 0 {
 			if out == nil {
 				out = t.pool.Get(nil)
 			}
 			out.Trailing, out.Next = stream.MaxTime, stream.LastSplit
-			return t.send(ctx, out)
+			return true, t.send(ctx, out)
 		}
 		lo, second := lowest(live)
 		if out == nil && lo.at == 0 && (second == nil || !second.before(lo, lo.batch.N-1)) {
@@ -119,13 +139,11 @@ func (t *sourceTask) replay(ctx context.Context) error {
 			lo.pos = b.Pos[b.N-1] + 1
 			lo.batch = t.pool.Get(nil)
 			lo.at = 0
-			if err := t.sendUpTo(ctx, b, lo, second); err != nil {
-				return err
-			}
-			continue
+			return false, t.sendUpTo(ctx, b, lo, second)
 		}
 		if out == nil {
 			out = t.pool.Get(lo.batch)
+			r.out = out
 		}
 		for lo.at < lo.batch.N && out.N < t.job.graph.Settings.BatchRows && !out.Heavy() && (second == nil || !second.before(lo, lo.at)) {
 			out.AppendRow(lo.batch, lo.at)
@@ -133,11 +151,8 @@ func (t *sourceTask) replay(ctx context.Context) error {
 			lo.at++
 		}
 		if out.N == t.job.graph.Settings.BatchRows || out.Heavy() {
-			b := out
-			out = nil
-			if err := t.sendUpTo(ctx, b, lo, second); err != nil {
-				return err
-			}
+			r.out = nil
+			return false, t.sendUpTo(ctx, out, lo, second)
 		}
 	}
 }
@@ -171,17 +186,19 @@ func (t *sourceTask) refill(ctx context.Context, s *split) (bool, error) {
 // wait waits until there may be more: as the reader tells, or for followPoll. s is the
 // one split that is waited for, nil with several.
 func (t *sourceTask) wait(ctx context.Context, s *split) error {
-	if s != nil {
-		if w, ok := s.reader.(source.Waker); ok {
-			select {
-			case <-w.Ready():
-			case <-t.mail.Wake():
-			case <-ctx.Done():
+	return t.turn.rest(func() error {
+		if s != nil {
+			if w, ok := s.reader.(source.Waker); ok {
+				select {
+				case <-w.Ready():
+				case <-t.mail.Wake():
+				case <-ctx.Done():
+				}
+				return ctx.Err()
 			}
-			return ctx.Err()
 		}
-	}
-	return t.job.opts.Env.Clock.Sleep(ctx, followPoll)
+		return t.job.opts.Env.Clock.Sleep(ctx, followPoll)
+	})
 }
 
 // place is where a split stands in the order of a replay.
@@ -231,10 +248,10 @@ func (t *sourceTask) fill(ctx context.Context, s *split, b *stream.Batch) error 
 	if err := t.turn.Begin(); err != nil {
 		return err
 	}
+	defer t.turn.End(0)
 	before := s.read
 	err := s.fill(b, t.job.graph.Settings.BatchRows, t.job.now(), t.bad.add)
-	t.turn.End(0)
-	if ferr := t.bad.flush(ctx); ferr != nil {
+	if ferr := t.bad.flush(ctx, t.turn); ferr != nil {
 		return ferr
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -249,7 +266,8 @@ func (t *sourceTask) fill(ctx context.Context, s *split, b *stream.Batch) error 
 	return err
 }
 
-// send gives a batch to every step that reads the source.
+// send gives a batch to every step that reads the source. The caller has a turn, unless
+// the batch has no rows.
 func (t *sourceTask) send(ctx context.Context, b *stream.Batch) error {
 	b.Source = t.spec.id
 	if err := sendAll(ctx, t.edges, t.pool, b); err != nil {
@@ -302,18 +320,11 @@ func (t *sourceTask) follow(ctx context.Context) error {
 				open = true
 				continue
 			}
-			b := t.pool.Get(nil)
-			err := t.fill(ctx, s, b)
-			if err != nil && !errors.Is(err, io.EOF) {
-				return err
-			}
+			more, err := t.followNext(ctx, i, s)
 			if err != nil {
-				t.end(i, s)
-			}
-			got, open = got || b.N > 0, open || !s.done
-			if err := t.deliver(ctx, i, b); err != nil {
 				return err
 			}
+			got, open = got || more, open || !s.done
 		}
 		if !open {
 			return nil
@@ -333,6 +344,23 @@ func (t *sourceTask) follow(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// followNext sends the next batch of split i, inside a turn (K5), and reports whether
+// records were there.
+func (t *sourceTask) followNext(ctx context.Context, i int, s *split) (got bool, err error) {
+	if err := t.turn.Begin(); err != nil {
+		return false, err
+	}
+	defer t.turn.End(0)
+	b := t.pool.Get(nil)
+	if err := t.fill(ctx, s, b); errors.Is(err, io.EOF) {
+		t.end(i, s)
+	} else if err != nil {
+		return false, err
+	}
+	got = b.N > 0 // the batch is another's behind deliver
+	return got, t.deliver(ctx, i, b)
 }
 
 // end notes that split i has ended. In a bounded source it counts as MAX, so that the

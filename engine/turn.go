@@ -8,10 +8,11 @@ import (
 	"tidemark/internal/env"
 )
 
-// turn is a task's right to use the CPU (K5). A task has it while it computes: decoding,
-// routing, windows, functions, rows. It never has it while it waits, for a queue, a sink or
-// input: tasks that wait for each other could not go on if one waited for the turn of the
-// other. What stays outside is a copy of rows at most: a merge of inboxes, a write.
+// turn is a task's right to use the CPU (K5). A task takes it for each batch: to read and
+// route it, or to work on it and send what comes of it. It never has it while it waits, for a
+// queue, a sink or input: tasks that wait for each other could not go on if one waited for
+// the turn of the other. What stays outside is a copy of rows at most: a merge of inboxes, a
+// write.
 //
 // Begin and End nest: a plug-in's call is in the turn of the batch that it is made for, and
 // takes one of its own where there is none, as at the start of a job. One goroutine uses
@@ -82,8 +83,11 @@ func (t *turn) Yield(fuel int64) error {
 	return nil
 }
 
-// rest gives the turn back for the time that f takes, which waits.
+// rest gives the turn back, if the task has it, for the time that f takes, which waits.
 func (t *turn) rest(f func() error) error {
+	if !t.held {
+		return f()
+	}
 	t.give()
 	if err := f(); err != nil {
 		return err

@@ -196,7 +196,7 @@ func TestATaskThatWaitsHoldsNoTurn(t *testing.T) {
 					if err := <-ended; err != nil {
 						t.Fatal(err)
 					}
-					if one.held != 0 || turns && one.given < 50 {
+					if one.held != 0 || turns && one.given < 40 {
 						t.Errorf("%d hold a turn at the end, %d were given", one.held, one.given)
 					}
 					rows := strings.Split(out.String(), "\n")

@@ -258,3 +258,24 @@ func TestPlansWithWindowsOfAPlugIn(t *testing.T) {
 		}
 	}
 }
+
+// A preview runs no plug-in, and says so instead of "no window".
+func TestAPreviewOfWindowsOfAPlugIn(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "gaps.wasm", "")
+	write(t, dir, "a-0.jsonl", tiledRecord("a", 1000, 10, 0))
+	yaml := strings.NewReplacer("PLUGINS", "plugins: {gaps: {file: gaps.wasm}}", "B\n", "\n", "STEP",
+		"{from: a, key: [k], window: {plugin: gaps, columns: {value: v}}, aggregates: {n: {function: count}}}").Replace(tiledJob)
+	machine := env.Real()
+	g, err := job.Load([]byte(yaml), job.LoadOptions{Name: "job.yaml", Dir: dir, Resolver: tilers{}, Files: machine.FS})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, _, err := engine.Preview(t.Context(), g, engine.Options{Env: machine, FirstStart: time.Now(), Plugins: tilers{}}, 5)
+	if err != nil || len(rows) != 1 || len(rows[0].Steps) != 1 {
+		t.Fatalf("%v, %+v", err, rows)
+	}
+	if s := rows[0].Steps[0]; !s.Plugin || s.Windows != 0 || len(s.Key) != 1 || s.Key[0].Value != "a" {
+		t.Errorf("got %+v", s)
+	}
+}

@@ -56,7 +56,7 @@ func TestOrderedReplayIsAFunctionOfTheRows(t *testing.T) {
 				n, seed := r.IntN(60), r.Uint64()
 				wg.Go(func() {
 					r := rand.New(rand.NewPCG(seed, 1))
-					router := NewRouter(s, []int{1}, 8, inboxes, pool)
+					router := NewRouter(s, []int{1}, 8, inboxes, pool, Straight)
 					defer router.Close()
 					wm := stream.MinTime
 					b := newBatch()
@@ -65,8 +65,7 @@ func TestOrderedReplayIsAFunctionOfTheRows(t *testing.T) {
 						if end {
 							b.Trailing, b.Next = stream.MaxTime, stream.LastSplit
 						}
-						router.Route(b)
-						if err := router.Send(ctx); err != nil {
+						if err := router.Send(ctx, b); err != nil {
 							t.Error(err)
 						}
 						b = newBatch()

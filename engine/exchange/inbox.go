@@ -119,16 +119,23 @@ func NewInbox(c Config) *Inbox {
 // sender waited between batches of one call, a receiver would hold rows that are ahead of
 // what the others know of it.
 func (in *Inbox) Send(ctx context.Context, sender int, batches ...*stream.Batch) error {
-	q := &in.queues[sender]
-	for !in.put(q, sender, batches) {
+	for !in.offer(sender, batches) {
 		select {
-		case <-q.space:
+		case <-in.queues[sender].space:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	in.Notify()
 	return nil
+}
+
+// offer is Send if there is room.
+func (in *Inbox) offer(sender int, batches []*stream.Batch) bool {
+	if !in.put(&in.queues[sender], sender, batches) {
+		return false
+	}
+	in.Notify()
+	return true
 }
 
 // put queues batches, all or none of them.

@@ -14,18 +14,22 @@ type Router struct {
 	groups int   // max_parallelism
 	to     []*Inbox
 	pool   *Pool
+	rest   func(wait func() error) error
 	parts  [][]*stream.Batch // scratch: what goes to each receiver
 }
 
-// NewRouter makes the router of one sender to all subtasks of a step.
-func NewRouter(sender int, key []int, groups int, to []*Inbox, pool *Pool) *Router {
-	return &Router{sender: sender, key: key, groups: groups, to: to, pool: pool, parts: make([][]*stream.Batch, len(to))}
+// NewRouter makes the router of one sender to all subtasks of a step. Where the sender has
+// to wait for room in a queue, it does so in a call of rest.
+func NewRouter(sender int, key []int, groups int, to []*Inbox, pool *Pool, rest func(wait func() error) error) *Router {
+	return &Router{sender: sender, key: key, groups: groups, to: to, pool: pool, rest: rest, parts: make([][]*stream.Batch, len(to))}
 }
 
-// Route routes batches, which it takes over: one, or what a task makes of one that it has.
-// Every receiver gets the trailing watermarks, also one that gets no row (T2). Send is to
-// follow; until then nothing has left.
-func (r *Router) Route(batches ...*stream.Batch) {
+// Straight is a rest for senders that hold nothing while they wait.
+func Straight(wait func() error) error { return wait() }
+
+// Send routes batches, which it takes over: one, or what a task makes of one that it has.
+// Every receiver gets the trailing watermarks, also one that gets no row (T2).
+func (r *Router) Send(ctx context.Context, batches ...*stream.Batch) error {
 	for i := range r.parts {
 		r.parts[i] = r.parts[i][:0]
 	}
@@ -47,12 +51,11 @@ func (r *Router) Route(batches ...*stream.Batch) {
 		}
 		r.pool.Put(b)
 	}
-}
-
-// Send hands over what was routed. It waits while a receiver's queue is full.
-func (r *Router) Send(ctx context.Context) error {
 	for i, p := range r.parts {
-		if err := r.to[i].Send(ctx, r.sender, p...); err != nil {
+		if r.to[i].offer(r.sender, p) {
+			continue
+		}
+		if err := r.rest(func() error { return r.to[i].Send(ctx, r.sender, p...) }); err != nil {
 			return err
 		}
 	}

@@ -124,7 +124,7 @@ func (g *stage) open() error {
 	}
 	g.routers, g.locals = nil, nil
 	for in := range inputs {
-		g.routers = append(g.routers, exchange.NewRouter(in, key, 8, inboxes, &g.pool))
+		g.routers = append(g.routers, exchange.NewRouter(in, key, 8, inboxes, &g.pool, exchange.Straight))
 		if join || g.variant.Operator == General || g.variant.Trigger != nil || g.variant.Assigner != nil {
 			continue
 		}
@@ -267,8 +267,7 @@ func (g *stage) send(b *stream.Batch) error {
 			return err
 		}
 	}
-	g.routers[in].Route(batches...)
-	if err := g.routers[in].Send(context.Background()); err != nil {
+	if err := g.routers[in].Send(context.Background(), batches...); err != nil {
 		return err
 	}
 	for _, t := range g.tasks {

@@ -1,6 +1,6 @@
 // Package turns shares the CPU of a host out fairly: between tenants by their weights, and
 // between the jobs of a tenant. Every task of a job holds a turn while it computes, and
-// none while it waits for input, for room in a queue or for a disk; so tasks that wait for
+// none while it waits for input, for room in a queue or for a sink; so tasks that wait for
 // each other never do so over a turn, and whoever could compute gets one.
 //
 //	queue.go   who is next, and who has to give way: a value
