@@ -124,6 +124,7 @@ static inline size_t tm_width(const tm_aggregate *a) { return a->encode ? 0 : (a
  * kept and ready. */
 extern struct tm_now {
     tm_header *h;
+    tm_op serving;
     bool ready;       /* configured */
     size_t kept;      /* bytes of the heap that configure took, which stay */
     size_t base;      /* those that stay for the call */

@@ -414,6 +414,9 @@ static void set_a_row_behind_a_side(void)
     tm_emit_side(&words);
     tm_set_string(&text_out, w, TM_TEXT("late"));
 }
+static void say_a_window(void) { tm_window(0, 1); }
+static void say_a_watermark(void) { tm_watermark(1); }
+static void set_a_timer(void) { tm_set_timer(TM_EVENT_TIME, 1); }
 static void take_much(void) { tm_alloc(1 << 20); }
 static void set_no_row(void) { tm_set_int64(&time_out, 0, 1); }
 static void emit_a_strange_side(void)
@@ -444,6 +447,21 @@ static const tm_module erring_panes = {.name = "erring", .version = "1", .trigge
 static void map_it(void) { tm_twin_map(tm_twin_new(&erring, NULL), TM_RECORDS({0, NULL}, {1, NULL})); }
 static void fire_it(void) { tm_twin_fire(tm_twin_new(&erring_firings, NULL), &(tm_fired){.end = 1}, 1); }
 static void trigger_it(void) { tm_twin_elements(tm_twin_window(tm_twin_new(&erring_panes, NULL), 0, 1), TM_RECORDS({0, NULL})); }
+static tm_error err_configure(void)
+{
+    mistake();
+    return TM_OK;
+}
+static void configure_it(void)
+{
+    const tm_module m = {.name = "erring", .version = "1", .configure = err_configure, .map = erring.map};
+    void (*what)(void) = mistake;
+    mistake = take_much;
+    tm_twin *t = tm_twin_new(&m, NULL);
+    tm_twin_map(t, TM_RECORDS({0, NULL})); /* so that there was a call before */
+    mistake = what;
+    tm_twin_map(t, TM_RECORDS({0, NULL}));
+}
 static void clear_it(void) { tm_twin_clear(tm_twin_window(tm_twin_new(&erring_panes, NULL), 0, 1)); }
 
 static void test_mistakes(void)
@@ -462,6 +480,10 @@ static void test_mistakes(void)
         {put_a_large_state, trigger_it, "a state is longer than 1 MiB"},
         {read_a_merged_state, trigger_it, "in the merge of a trigger only"},
         {emit_in_a_trigger, trigger_it, "tm_emit is for functions with rows"},
+        {emit_in_a_trigger, configure_it, "tm_emit is for functions with rows"},
+        {say_a_window, map_it, "tm_window is for window assigners"},
+        {say_a_watermark, trigger_it, "tm_watermark is for watermark generators"},
+        {set_a_timer, map_it, "tm_set_timer and tm_delete_timer are for triggers"},
         {tm_purge, trigger_it, "erring purges, and does not say .may_purge"},
         {tm_fire, clear_it, "tm_fire and tm_purge are for the functions element and timer"},
         {count, map_it, "erring answers something else where things are shown one by one"},

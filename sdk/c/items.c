@@ -3,9 +3,6 @@
 
 const tm_block *tm_open_block(void)
 {
-    tm_now.outputs = tm_now.open = NULL;
-    tm_now.states[0] = tm_now.states[1] = NULL;
-    tm_now.decides = false;
     return tm_holds(tm_now.h->block, 1, sizeof(tm_block)) ? tm_here(tm_now.h->block) : NULL;
 }
 

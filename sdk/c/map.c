@@ -39,4 +39,9 @@ tm_status tm_serve_assigner(const tm_assigner *a)
     return open_records(a->inputs) ? tm_show(tm_now.h->rows, show_timed, a, NULL) : BAD_FRAME;
 }
 
-void tm_window(int64_t start, int64_t end) { tm_put_words(0, (uint64_t[]){(uint64_t)start, (uint64_t)end}, 2); }
+void tm_window(int64_t start, int64_t end)
+{
+    if (tm_now.serving != ASSIGN)
+        tm_panic("tm_window is for window assigners, while one works");
+    tm_put_words(0, (uint64_t[]){(uint64_t)start, (uint64_t)end}, 2);
+}

@@ -23,7 +23,11 @@ tm_status tm_call(const tm_module *m, tm_op o, uint32_t off)
 {
     if (!tm_open_frame(off) || (o != CONFIGURE && !tm_now.ready))
         return BAD_FRAME;
+    tm_now.serving = o;
     tm_now.base = tm_now.used = tm_now.kept;
+    tm_now.outputs = tm_now.open = NULL; /* nothing of the call before is left */
+    tm_now.states[0] = tm_now.states[1] = NULL;
+    tm_now.decides = false;
     switch (o) {
     case CONFIGURE:
         return configure(m);

@@ -13,8 +13,15 @@ static void decide(uint32_t bit)
 void tm_fire(void) { decide(FIRE); }
 void tm_purge(void) { decide(PURGE); }
 
-void tm_set_timer(tm_domain d, int64_t at) { tm_put_words(SET_TIMER + d, (uint64_t[]){(uint64_t)at}, 1); }
-void tm_delete_timer(tm_domain d, int64_t at) { tm_put_words(DELETE_TIMER + d, (uint64_t[]){(uint64_t)at}, 1); }
+static void change_timer(uint32_t what, int64_t at)
+{
+    if (tm_now.serving != TRIGGER)
+        tm_panic("tm_set_timer and tm_delete_timer are for triggers, while one works");
+    tm_put_words(what, (uint64_t[]){(uint64_t)at}, 1);
+}
+
+void tm_set_timer(tm_domain d, int64_t at) { change_timer(SET_TIMER + d, at); }
+void tm_delete_timer(tm_domain d, int64_t at) { change_timer(DELETE_TIMER + d, at); }
 
 /* The author's function for an operation; NULL: there is none. */
 static tm_error (*function_for(const tm_trigger *t, uint32_t what))(const tm_pane *)

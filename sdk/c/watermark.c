@@ -31,5 +31,9 @@ tm_status tm_serve_generator(const tm_generator *g, tm_op o)
     return tm_show(tm_now.h->rows, o == TICK ? show_clock : show_timed, g, NULL);
 }
 
-/* A row of one column, which has a value. */
-void tm_watermark(int64_t at) { tm_put_words(0, (uint64_t[]){1, (uint64_t)at}, 2); }
+void tm_watermark(int64_t at)
+{
+    if (tm_now.serving != WATERMARK && tm_now.serving != TICK)
+        tm_panic("tm_watermark is for watermark generators, while one works");
+    tm_put_words(0, (uint64_t[]){1, (uint64_t)at}, 2); /* a row of one column, which has a value */
+}
