@@ -16,8 +16,8 @@ import (
 
 func TestNewWritesAWholeProject(t *testing.T) {
 	wanted := map[string][]string{
-		"assemblyscript": {".gitignore", "README.md", "package.json", "package-lock.json", "asconfig.json", "assembly/index.ts", "assembly/tsconfig.json", "test/index.test.js",
-			"sdk/asconfig.json", "sdk/exports.ts", "sdk/twin.js", "sdk/laws.js", "sdk/compile.js", "sdk/tidemark/index.ts", "sdk/tidemark/raw.ts"},
+		"assemblyscript": {".gitignore", "README.md", "package.json", "package-lock.json", "asconfig.json", "tsconfig.json", "assembly/index.ts", "test/index.test.js",
+			"sdk/asconfig.json", "sdk/exports.ts", "sdk/twin.js", "sdk/laws.js", "sdk/functions.js", "sdk/compile.js", "sdk/tidemark/index.ts", "sdk/tidemark/raw.ts"},
 		"go":   {".gitignore", "README.md", "go.mod", "main.go", "main_test.go", "sdk/go.mod", "sdk/raw_wasip1.go", "sdk/raw_native.go"},
 		"rust": {".gitignore", "README.md", "Cargo.toml", "src/lib.rs", "sdk/Cargo.toml", "sdk/src/lib.rs", "sdk/src/raw.rs", "sdk/src/twin.rs"},
 		"c":    {".gitignore", "README.md", "Makefile", "main.c", "main_test.c", "sdk/tidemark.h", "sdk/tidemark.c", "sdk/raw_wasm32.c", "sdk/twin.c"},
