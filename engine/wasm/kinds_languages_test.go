@@ -499,7 +499,7 @@ func (c *caller) windows(args []job.Arg) error {
 }
 
 // logs are the languages whose SDK adds lines to what a module says before a trap.
-var logs = map[string]bool{"c": true}
+var logs = map[string]bool{"c": true, "rust": true, "assemblyscript": true}
 
 // probe traps with the text of its record, which reaches the job's owner in every language;
 // with it what the function has logged in the same call.

@@ -19,12 +19,18 @@ static tm_state state;
 
 static tm_domain domain(void) { return tm_bool_value(&by_the_clock) ? TM_PROCESSING_TIME : TM_EVENT_TIME; }
 
-/* Begins anew after a firing, and takes back the timeout. One that coincides with the
- * window's end leaves that one's timer alone. */
-static void begin(const tm_pane *p, const waiting *w)
+/* Takes back the timeout. One that coincides with the window's end leaves that one's timer
+ * alone. */
+static void disarm(const tm_pane *p, const waiting *w)
 {
     if (w->armed && (domain() != TM_EVENT_TIME || w->at != p->last))
         tm_delete_timer(domain(), w->at);
+}
+
+/* Begins anew after a firing. */
+static void begin(const tm_pane *p, const waiting *w)
+{
+    disarm(p, w);
     tm_clear(&state);
 }
 
@@ -86,6 +92,7 @@ static tm_error join(const tm_pane *p)
     tm_get_merged(&state, &o);
     w.records += o.records;
     if (o.armed && (!w.armed || o.at < w.at)) {
+        disarm(p, &w);
         w.armed = 1;
         w.at = o.at;
         tm_set_timer(domain(), w.at);

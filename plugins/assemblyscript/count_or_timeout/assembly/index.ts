@@ -26,12 +26,14 @@ const o = new Waiting();
 
 function domain(): Domain { return clock.value ? Domain.PROCESSING_TIME : Domain.EVENT_TIME; }
 
-/**
- * Begins anew after a firing, and takes back the timeout. One that coincides with the
- * window's end leaves that one's timer alone.
- */
-function begin(p: Pane): void {
+/** Takes back the timeout. One that coincides with the window's end leaves that one's timer alone. */
+function disarm(p: Pane): void {
   if (w.armed && (domain() != Domain.EVENT_TIME || w.at != p.last)) p.deleteTimer(domain(), w.at);
+}
+
+/** Begins anew after a firing. */
+function begin(p: Pane): void {
+  disarm(p);
   state.clear(p);
 }
 
@@ -89,7 +91,10 @@ function join(p: Pane, old: Merged): string | null {
   state.get(p, w);
   state.get(old, o);
   w.records += o.records;
-  if (o.armed && (!w.armed || o.at < w.at)) arm(p, o.at);
+  if (o.armed && (!w.armed || o.at < w.at)) {
+    disarm(p);
+    arm(p, o.at);
+  }
   state.set(p, w);
   if (p.last > p.watermark) p.setTimer(Domain.EVENT_TIME, p.last);
   return null;

@@ -32,12 +32,17 @@ struct CountOrTimeout;
 
 type Window<'a> = Pane<'a, CountOrTimeout>;
 
-/// Begins anew after a firing, and takes back the timeout. One that coincides with the
-/// window's end leaves that one's timer alone.
-fn begin(pane: &mut Window, w: Waiting, p: &Params) {
+/// Takes back the timeout. One that coincides with the window's end leaves that one's timer
+/// alone.
+fn disarm(pane: &mut Window, w: Waiting, p: &Params) {
     if w.armed != 0 && (p.domain() != Domain::EventTime || w.at != pane.last().0) {
         pane.delete_timer(p.domain(), Timestamp(w.at));
     }
+}
+
+/// Begins anew after a firing.
+fn begin(pane: &mut Window, w: Waiting, p: &Params) {
+    disarm(pane, w, p);
     pane.state.clear();
 }
 
@@ -108,6 +113,7 @@ impl Trigger for CountOrTimeout {
         let (mut w, old) = (pane.state.get().unwrap_or_default(), old.get().unwrap_or_default());
         w.records += old.records;
         if old.armed != 0 && (w.armed == 0 || old.at < w.at) {
+            disarm(pane, w, p);
             w.armed = 1;
             w.at = old.at;
             pane.set_timer(p.domain(), Timestamp(w.at));
@@ -186,8 +192,8 @@ mod tests {
         assert_eq!(b.elements(&records(&[210, 211])).unwrap(), [Continue, Continue]);
         both.merge(&b).unwrap();
         both.merge(&a).unwrap();
-        assert_eq!(both.timers(EventTime), [150, 260, 309]);
-        assert_eq!(both.timer(EventTime, 260).unwrap(), Continue); // nothing is armed for then any more
+        assert_eq!(both.timers(EventTime), [150, 309]);
+        assert_eq!(both.timer(EventTime, 260).unwrap(), Continue); // the later one was taken back
         assert_eq!(both.elements(&records(&[205])).unwrap(), [Fire]);
         assert_eq!(both.timers(EventTime), [309]);
     }
