@@ -35,3 +35,17 @@ func TestAskManifest(t *testing.T) {
 		})
 	}
 }
+
+// A module exports the calls of its kind and no others, so it is asked as one of that kind.
+func TestAskManifestOfEveryKind(t *testing.T) {
+	for _, export := range []string{"tm_process", "tm_pair", "tm_map", "tm_watermark", "tm_trigger", "tm_assign"} {
+		edits := []string{"memory 3", "func tm_manifest -> i64\n  i64.const 0x0000_0a00_0000_0005\nmemory 3\ndata 2560 \"{\\\"x\\\"}\"",
+			"func tm_aggregate_create", "func " + export}
+		for _, call := range []string{"add", "merge", "result"} {
+			edits = append(edits, "func tm_aggregate_"+call, "func "+call)
+		}
+		if got, err := compiler(t).AskManifest(t.Context(), wasmtest.Guest(t, "sum", edits...)); err != nil || string(got) != `{"x"}` {
+			t.Errorf("%s: got %q, %v", export, got, err)
+		}
+	}
+}
