@@ -42,10 +42,11 @@ macro_rules! exports {
     };
 }
 
-/// What a host shows to the job's owner when the aggregate refuses.
+/// What a host shows to the job's owner when the plug-in refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// The record, or for merge and result the accumulator.
+    /// The record, firing or pair that it refused, by its place among those that were shown;
+    /// for merge and result the accumulator; None: the arguments.
     pub op: Option<usize>,
     pub message: String,
 }

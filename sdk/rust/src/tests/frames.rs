@@ -105,7 +105,7 @@ impl Frame {
     fn is_read<P: Plugin>(&self, op: Op, item: impl FnOnce(&Frame, &mut Writer) -> (u32, [&'static [column::Field]; 2])) -> bool {
         let mut c = Call::<P>::new(&[]).unwrap();
         if op == Op::Process {
-            let fields = <P as Fields>::FIELDS;
+            let fields = <super::answers::Fields<'static> as Record<'_>>::FIELDS;
             let columns: Vec<_> = fields.iter().map(|f| (f.kind, f.nullable)).collect();
             c.w.columns(&columns, &[vec![1i64.into(), "a".into()], vec![2i64.into(), "b".into()]]);
         }
@@ -128,15 +128,6 @@ impl Frame {
         }
         c.call(op, None) != crate::frame::Status::BadFrame
     }
-}
-
-/// The columns of firings; other kinds have none.
-trait Fields {
-    const FIELDS: &'static [column::Field];
-}
-
-impl<P> Fields for P {
-    const FIELDS: &'static [column::Field] = <super::answers::Fields<'static> as Record<'_>>::FIELDS;
 }
 
 const NONE: [&[column::Field]; 2] = [&[], &[]];
