@@ -63,10 +63,21 @@ func NewInProcess(ctx context.Context, cacheDir string) (*InProcess, error) {
 			return nil, fault.Externalf("directory of compiled plug-ins: %w", err)
 		}
 	}
-	c.runtime = wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().
+	return c.start(ctx, wazero.NewRuntimeConfig().WithCompilationCache(c.cache))
+}
+
+// NewInterpreter makes a compiler that does not compile: its modules do the same for the same
+// fuel, start at once, and run much more slowly. It is for a single call of a module that is
+// still to change.
+func NewInterpreter(ctx context.Context) (*InProcess, error) {
+	c := &InProcess{cache: wazero.NewCompilationCache()}
+	return c.start(ctx, wazero.NewRuntimeConfigInterpreter())
+}
+
+func (c *InProcess) start(ctx context.Context, config wazero.RuntimeConfig) (*InProcess, error) {
+	c.runtime = wazero.NewRuntimeWithConfig(ctx, config.
 		WithCoreFeatures(coreFeatures).
 		WithMemoryLimitPages(abi.MaxMemoryPages).
-		WithCompilationCache(c.cache).
 		WithDebugInfoEnabled(false).
 		WithCloseOnContextDone(false)) // 1.6 µs a call, and it does not stop every guest: fuel does
 	if err := errors.Join(hostModule(ctx, c.runtime), yieldModule(ctx, c.runtime)); err != nil {
