@@ -255,8 +255,9 @@ func (f *frame) write(arena []byte, room int) int {
 	h.Out, h.OutBytes = uint32(f.end), uint32(room)
 	h.Size = h.Out + h.OutBytes
 	size := int(h.Size)
-	for i := range arena[:size] {
-		arena[i] = stale
+	arena[0] = stale
+	for n := 1; n < size; n *= 2 {
+		copy(arena[n:size], arena[:n])
 	}
 	for _, a := range f.areas { // of descriptors after what they refer to, so offsets first
 		for _, ref := range a.refs {

@@ -45,7 +45,7 @@ type breach struct{ error }
 
 // usualRoom is the output area of frames for which a variant does not say another one: what
 // they answer fits, but for large texts, and the rest of the arena can be watched.
-const usualRoom = 256 << 10
+const usualRoom = 64 << 10
 
 // guarded is how much behind a frame is watched: a guest does not write there.
 const guarded = 4 << 10
