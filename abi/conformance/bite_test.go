@@ -42,7 +42,7 @@ func TestTheKitBitesInAnAggregate(t *testing.T) {
 		{"create relies on zeros", []string{"0 $f i32.load 8 32 i32.mul memory.fill", "0 0 memory.fill"}, "values.txt:", "fresh accumulators", "a5a5a5a5"},
 		{"it remembers calls", []string{"  0 =i\n", "  global.get calls 1 i32.add global.set calls\n  0 =i\n", "$a $a i64.load 0 i64.const 1 i64.add i64.store 0\n    $a", "$a $a i64.load 0 global.get calls i64.extend_i32_u i64.add i64.store 0\n    $a"}, "values.txt:", "each item in a frame of its own", "accumulator"},
 		{"it cannot do without the calls before", []string{"  0 =i\n", "  global.get calls 1 i32.add global.set calls\n  0 =i\n", "$v $v f64.ne if\n", "$v $v f64.ne global.get calls 1 i32.gt_u i32.or if\n"}, "values.txt:", "each item in a frame of its own", "REFUSED op=1"},
-		{"one record is too many", []string{"$f i32.load 4 =n\n", "$f i32.load 4 =n $n 1000 i32.gt_u if unreachable end\n"}, "generated.txt:", "which fills the arena", "TRAP"},
+		{"one record is too many", []string{"$f i32.load 4 =n\n", "$f i32.load 4 =n $n 1000 i32.gt_u if unreachable end\n"}, "values.txt:", "which fills the arena", "TRAP"},
 		{"a single record is too few", []string{"$f i32.load 4 =n\n", "$f i32.load 4 =n $n 1 i32.eq if unreachable end\n"}, "values.txt:", "each item in a frame of its own", "TRAP"},
 		{"it believes the order of areas", []string{"$f $f $f i32.load 12 i32.add i32.load 12 i32.add =data", "$f $f i32.load 12 i32.add 32 i32.add =data"}, "values.txt:", "areas in the opposite order", ""},
 		{"null rows have a value", []string{"    $a i64.load 0 i64.eqz i32.eqz if\n      $f $d 64", "    1 if\n      $f $d 64"}, "values.txt:", "values of two groups", "min=0 max=0 mean=NaN"},
@@ -101,8 +101,8 @@ func TestTheKitBitesInEntries(t *testing.T) {
 		{"OUTPUT_FULL for nothing", []string{"40 i32.lt_u if\n", "1000000 i32.lt_u if\n"}, "what a payment leaves open", "nothing done, and all of the arena free"},
 		{"the argument is not read", []string{"global.set tolerance", "drop"}, "a tolerance", "0: row open=1"},
 		{"the argument is kept in the arena", []string{"1088 global.get tolerance i64.store 0\n", "1088 $f 96 i32.add i32.const 32 i32.add i64.load 0 i64.store 0\n"}, "a tolerance", "row open="},
-		{"a pair is believed", []string{"  $f $b i32.load 0 $f i32.load 4 16 call inside i32.eqz if 3 return end\n", ""}, "more items than the frame holds", "status 2"},
-		{"a list is believed", []string{"  $f $b 36 i32.add call list i32.eqz if 3 return end\n", ""}, "list 1: more rows than the frame holds", "status 2"},
+		{"a pair is believed", []string{"  $f $b i32.load 0 $f i32.load 4 16 call inside i32.eqz if 3 return end\n", ""}, "more items than the frame holds", "TRAP out of bounds"},
+		{"a list is believed", []string{"  $f $b 36 i32.add call list i32.eqz if 3 return end\n", ""}, "list 1: more rows than the frame holds", "status 0"},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			finds(t, check(t, "unpaid", wasmtest.Guest(t, "unpaid", c.edits...)), "", c.what, c.got)

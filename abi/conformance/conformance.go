@@ -120,6 +120,11 @@ func load(files fs.FS, name string) (*abi.Manifest, []*vector, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	// The large ones come last: what is wrong is easier to see in a small one.
+	slices.SortStableFunc(names, func(a, b string) int {
+		large := func(name string) int { return strings.Count(path.Base(name), "generated") }
+		return large(a) - large(b)
+	})
 	var all []*vector
 	for _, file := range names {
 		text, err := fs.ReadFile(files, file)
