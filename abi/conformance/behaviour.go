@@ -284,6 +284,7 @@ func (k *checked) damaged(v *vector, st *step) error {
 		arena := s.inst.Arena()
 		f.write(arena, abi.MinOutput)
 		d.to(arena, f)
+		before := slices.Clone(arena[:min(f.end+abi.MinOutput+guarded, len(arena))])
 		status, err := s.inst.Try(st.fn)
 		s.frames++
 		if k.ctx.Err() != nil {
@@ -296,6 +297,13 @@ func (k *checked) damaged(v *vector, st *step) error {
 			continue
 		case status != abi.BadFrame:
 			k.fail("a frame that cannot be read", what, badFrame, fmt.Sprintf("status %d", status))
+			continue
+		}
+		for _, a := range f.areas {
+			a.open = false // nothing is to be answered
+		}
+		if at := f.overwritten(before, s.inst.Arena()); at >= 0 {
+			k.fail("a frame that cannot be read", what, badFrame+", and nothing changed", fmt.Sprintf("another byte %d", at))
 			continue
 		}
 		if st.fn == guest.Configure {

@@ -48,6 +48,7 @@ func TestTheKitBitesInAnAggregate(t *testing.T) {
 		{"null rows have a value", []string{"    $a i64.load 0 i64.eqz i32.eqz if\n      $f $d 64", "    1 if\n      $f $d 64"}, "values.txt:", "values of two groups", "min=0 max=0 mean=NaN"},
 		{"it believes sizes", []string{"  $f i32.load 0 262144 i32.gt_u if 0 return end\n", ""}, "a frame that cannot be read", "a size beyond the arena", "status 0"},
 		{"it believes groups", []string{"$f i32.load 8 i32.ge_u if 3 return end", "-1 i32.ge_u if 3 return end"}, "a frame that cannot be read", "a record of a group that there is not", "status 0"},
+		{"it sees a group that there is not too late", []string{"    $group $i 4 i32.mul i32.add i32.load 0 $f i32.load 8 i32.ge_u if 3 return end\n", "", "    $a i64.load 0 i64.eqz if\n      $a $v f64.store 16\n", "    $group $i 4 i32.mul i32.add i32.load 0 $f i32.load 8 i32.ge_u if $f $f i32.load 24 i32.add i64.const 1 i64.store 0 3 return end\n    $a i64.load 0 i64.eqz if\n      $a $v f64.store 16\n"}, "a frame that cannot be read", "a record of a group that there is not", "another byte"},
 		{"it believes kinds", []string{"  $f $at i32.add i32.load 0 $kind i32.ne if 0 return end\n", ""}, "a frame that cannot be read", "column 0 of another kind", "status 0"},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
