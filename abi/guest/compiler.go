@@ -70,7 +70,7 @@ func NewInProcess(ctx context.Context, cacheDir string) (*InProcess, error) {
 // fuel, start at once, and run much more slowly. It is for a single call of a module that is
 // still to change.
 func NewInterpreter(ctx context.Context) (*InProcess, error) {
-	c := &InProcess{cache: wazero.NewCompilationCache()}
+	c := &InProcess{cache: wazero.NewCompilationCache(), rewrite: meter.Rewrite}
 	return c.start(ctx, wazero.NewRuntimeConfigInterpreter())
 }
 
