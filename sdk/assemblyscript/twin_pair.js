@@ -44,6 +44,6 @@ export class PairTwin extends FunctionTwin {
 
 /** The later one of two times, 0 if neither is there. */
 function later(a, b) {
-  const times = [a, b].filter((t) => t != null).map(Number);
-  return times.length > 0 ? Math.max(...times) : 0;
+  const times = [a, b].filter((t) => t != null).map((t) => BigInt(t));
+  return times.length === 2 && times[0] < times[1] ? times[1] : times[0] ?? 0;
 }

@@ -249,6 +249,8 @@ def count_or_timeout(r):
             out.append("    merge from=%d %s" % (other, head))
             more, theirs = state[other] or (0, None)
             if theirs is not None and (armed is None or theirs < armed):
+                if armed is not None and armed != last:
+                    say("  delete @ event %d" % armed)
                 armed = theirs
                 say("  set @ event %d" % armed)
             keep(records + more, armed)

@@ -17,6 +17,9 @@ test("pairs, with the times of both records", () => {
     { times: 1003n, text: "é", at: 3n }, { times: 1003n, text: "é", at: 3n }, { times: 999n, at: 1n }, { times: 999n, at: 1n },
     { times: -997n, text: "é", at: 3n }, { times: -1001n, at: 0n },
   ]);
+  const late = 2n ** 53n + 1n; // which no double has
+  assert.deepEqual(new PairTwin(pairs).show([{ time: -5, values: { n: 1 } }], [{ time: late, values: {} }, { time: new Date(-7), values: {} }]),
+    [{ times: -5000n + late, at: late }, { times: -5007n, at: -5n }]);
   assert.throws(() => new PairTwin(pairs).show([...left, { values: { n: -1 } }], right), (e) => e instanceof Refusal && e.op === 8 && e.message === "n is below 0");
   new PairTwin(pairs).laws(left, right);
 });
