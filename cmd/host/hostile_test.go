@@ -40,9 +40,9 @@ func TestHostileModules(t *testing.T) {
 	}
 
 	// What was refused is not taken for compiled.
-	done, err := filepath.Glob(filepath.Join(dir, "data", "compiled", "done-*", "*"))
+	done, err := filepath.Glob(filepath.Join(dir, "data", "compiled", "shells-*", "*"))
 	if err != nil || len(done) != 1+h.taken {
-		t.Errorf("%d marks of compiled modules, %v; %d modules were taken, and the neighbour's", len(done), err, h.taken)
+		t.Errorf("%d shells of compiled modules, %v; %d modules were taken, and the neighbour's", len(done), err, h.taken)
 	}
 	if status, body := h.ask(t, "GET", "/readyz", "", ""); status != http.StatusOK {
 		t.Errorf("at the end: status %d, %s", status, body)

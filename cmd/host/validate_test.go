@@ -84,7 +84,7 @@ func TestAllProblemsOfAJobAreShownAtOnce(t *testing.T) {
 	dir := workspace(t, map[string]string{"job.yaml": src, "in.jsonl": sequence})
 	_, stderr, code := tidemark(t, dir, "", "validate", "job.yaml")
 	want := `job.yaml:9:35: sources.in.watermark.out_of_orderness must have a unit, is 2; say 2s or 2ms
-job.yaml:14:5: steps.s.window must name a kind of window: tumbling, sliding, session, day, count or global, such as {tumbling: 10s}
+job.yaml:14:5: steps.s.window must name a kind of window: tumbling, sliding, session, day, count, global or plugin, such as {tumbling: 10s}
 job.yaml:14:14: unknown key tumblin in steps.s.window; did you mean tumbling?
 job.yaml:15:32: steps.s.aggregates.n.function: there is no function cuont; did you mean count?
 tidemark: 4 problems
