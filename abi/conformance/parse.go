@@ -166,7 +166,7 @@ func (p *parser) head(words []string) error {
 // exports are the names of guest's functions, by number.
 func exports() []string {
 	var names []string
-	for f := guest.Configure; f <= guest.Assign; f++ {
+	for f := guest.Configure; f <= guest.Apply; f++ {
 		names = append(names, f.String())
 	}
 	return names
