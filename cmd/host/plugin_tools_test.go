@@ -104,6 +104,9 @@ func TestToolsOnRealPlugins(t *testing.T) {
 		if code != 0 || strings.Count(out, ": holds") < 3 {
 			t.Errorf("%s: exit code %d\n%s%s", name, code, out, stderr)
 		}
+		if name == "stats" && !strings.Contains(out, "\nok      apply ") {
+			t.Errorf("stats takes agendas, which are not tried:\n%s", out)
+		}
 		// One line at least has nanoseconds and fuel, and names what they are of.
 		_, out = benchLines(t, dir, name+".wasm", "--records", "100", "--groups", "5")
 		if line := benchLine[name]; !regexp.MustCompile(`\n` + line + ` +[1-9][0-9]*\.[0-9] +[1-9][0-9]*\.[0-9]\n`).MatchString(out) {

@@ -52,6 +52,7 @@ func (s Aggregate) Check(o Options) (r *Report, err error) {
 		}
 	}
 	up := !j.info.Exact
+	_, applies := j.a.(udf.Applier)
 	for _, l := range []struct {
 		Law
 		check func([]Record) (*broken, error)
@@ -61,10 +62,11 @@ func (s Aggregate) Check(o Options) (r *Report, err error) {
 		{Law{Name: "cut", Says: "batches cut anywhere, and groups side by side, give the same", Rounded: up}, j.cut},
 		{Law{Name: "order", Says: "the order of records and merges does not matter", Rounded: up}, j.order},
 		{Law{Name: "result", Says: "result changes nothing, and gives the same twice"}, j.result},
+		{Law{Name: "apply", Says: "one call for records, results and resets gives what single calls give"}, j.apply},
 		{Law{Name: "repeat", Says: "the same calls give the same answers on a fresh instance", fresh: true}, j.repeat},
 		{Law{Name: "amnesia", Says: "so does a fresh instance for every call: all state is in the accumulators", fresh: true}, j.amnesia},
 	} {
-		if l.Name == "order" && !j.info.OrderInsensitive {
+		if l.Name == "order" && !j.info.OrderInsensitive || l.Name == "apply" && !applies {
 			continue
 		}
 		if err := j.judgeLaw(&l.Law, l.check, samples); err != nil {
@@ -94,6 +96,7 @@ type judge struct {
 	dice dice
 	law  *Law // that is being judged
 	flav flavour
+	anew bool // instances may be made for the case
 }
 
 // judgeLaw judges a law on all samples, until one breaks it.
@@ -101,7 +104,7 @@ func (j *judge) judgeLaw(l *Law, check func([]Record) (*broken, error), samples 
 	j.law = l
 	show := func(r Record) string { return showRow(fieldsOf(j.info.Inputs), r.Values) }
 	for i, s := range samples {
-		if l.fresh && !s.own && i >= freshCases {
+		if j.anew = s.own || i < freshCases; l.fresh && !j.anew {
 			continue
 		}
 		j.flav = s.flavour
@@ -219,19 +222,29 @@ func (j *judge) mergeOf(a udf.Aggregate, into, from []byte) ([]byte, *udf.Failur
 }
 
 func (j *judge) resultOf(a udf.Aggregate, acc []byte) ([]Value, *udf.Failure, error) {
-	out := &stream.Columns{}
-	for _, f := range j.info.Outputs {
-		out.Cols = append(out.Cols, stream.Column{Kind: f.Kind})
-	}
+	out := j.noRows()
 	if err := a.Result(j.accs(acc), out); err != nil {
 		f, err := failed(err)
 		return nil, f, err
 	}
-	row := make([]Value, len(out.Cols))
-	for i := range row {
-		row[i] = cell(out, i, 0)
+	return rowOf(out, 0), nil, nil
+}
+
+// noRows are the columns of results.
+func (j *judge) noRows() *stream.Columns {
+	out := &stream.Columns{}
+	for _, f := range j.info.Outputs {
+		out.Cols = append(out.Cols, stream.Column{Kind: f.Kind})
 	}
-	return row, nil, nil
+	return out
+}
+
+func rowOf(t *stream.Columns, r int) []Value {
+	row := make([]Value, len(t.Cols))
+	for i := range row {
+		row[i] = cell(t, i, r)
+	}
+	return row
 }
 
 // outcome is what some calls came to: an accumulator and its row, or a failure.
