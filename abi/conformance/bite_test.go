@@ -111,7 +111,7 @@ func TestTheKitBitesInEntries(t *testing.T) {
 	}
 }
 
-// And of the SDK in Go. A build takes seconds, so there are two.
+// And of the SDK in Go. A build takes seconds, so there are few.
 func TestTheKitBitesInGo(t *testing.T) {
 	for _, c := range []struct {
 		fault, plugin  string
@@ -123,6 +123,12 @@ func TestTheKitBitesInGo(t *testing.T) {
 			"windows.txt:", "the n-th record fires", "1: state 0100000000000000"},
 		{"nulls are values", "probe", "sdk/go/column.go", "return c.valid != nil && c.valid[r.i>>6]>>(r.i&63)&1 == 0", "return c.valid != nil && c.valid[0]>>(r.i&63)&1 == 0",
 			"generated.txt:", "nulls in any pattern", "row"},
+		{"a reset does nothing", "stats", "sdk/go/apply.go", "			k.renew(acc)\n", "",
+			"apply.txt:", "a result on the way, a reset, a merge and a last result", "5: row count=3 sum=4.5"},
+		{"every result goes to the first row", "stats", "sdk/go/apply.go", "w = Out{i: int(o.arg),", "w = Out{i: 0,",
+			"apply.txt:", "a result on the way, a reset, a merge and a last result", "1: row count=2 sum=0.5"},
+		{"an operation is believed", "stats", "sdk/go/apply.go", " || o.acc >= f.groups ||", " ||",
+			"a frame that cannot be read", "operation 0 on an accumulator that there is not", "status 0"},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			original, err := filepath.Abs(filepath.Join("../..", c.file))

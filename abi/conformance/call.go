@@ -29,8 +29,12 @@ func shapeOf(m *abi.Manifest) *shape {
 	switch {
 	case m.Aggregate != nil:
 		a := m.Aggregate
-		return &shape{fns: []guest.Func{guest.Create, guest.Add, guest.Merge, guest.Result}, params: a.Params, inputs: a.Inputs,
+		s := &shape{fns: []guest.Func{guest.Create, guest.Add, guest.Merge, guest.Result}, params: a.Params, inputs: a.Inputs,
 			outputs: [][]abi.Column{a.Outputs}, width: a.Width, exact: a.Exact}
+		if a.Width > 0 {
+			s.fns = append(s.fns, guest.Apply) // where the module offers it
+		}
+		return s
 	case m.Process != nil:
 		p := m.Process
 		s := &shape{fns: []guest.Func{guest.Process}, params: p.Params, inputs: p.Inputs, lists: p.Lists,
@@ -116,7 +120,7 @@ type call struct {
 	groups int
 	inputs *table   // of tm_configure, tm_aggregate_add and tm_process; nil: none
 	group  []uint32 // of each record in tm_aggregate_add
-	lists  []*table // their first columns are the records' times
+	lists  []*table // their first columns are the records' times, but in tm_aggregate_apply
 
 	accs, from    [][]byte
 	keys, windows [][]byte // states
@@ -124,6 +128,7 @@ type call struct {
 	firings []abi.Firing
 	pairs   []abi.PairRow
 	ops     []abi.PaneOp
+	agenda  []abi.ContentOp
 }
 
 // items is how many operations the call has: what op counts.
@@ -141,13 +146,20 @@ func (c *call) items() int {
 		return len(c.pairs)
 	case guest.Trigger:
 		return len(c.ops)
+	case guest.Apply:
+		return len(c.agenda)
 	}
 	return c.lists[0].rows
 }
 
 // inPlace reports whether the call changes accumulators of a fixed size.
 func (c *call) inPlace(s *shape) bool {
-	return s.width > 0 && (c.fn == guest.Create || c.fn == guest.Add || c.fn == guest.Merge)
+	return s.width > 0 && (c.fn == guest.Create || c.fn == guest.Add || c.fn == guest.Merge || c.fn == guest.Apply)
+}
+
+// mayFill reports whether the call answers something for which there may be no room.
+func (c *call) mayFill(s *shape) bool {
+	return c.fn == guest.Apply || c.fn != guest.Configure && !c.inPlace(s)
 }
 
 // answersAccs reports whether the call answers accumulators of varying size.
@@ -197,6 +209,8 @@ func (c *call) part(lo, hi int) *call {
 			}
 		}
 		p.lists = []*table{c.lists[0].pick(records.rows)}
+	case guest.Apply:
+		p.agenda, p.lists = partOfAgenda(c.agenda[lo:hi], c.lists[0])
 	default:
 		p.lists = []*table{c.lists[0].cut(lo, hi)}
 	}
@@ -276,6 +290,7 @@ func (c *call) beside(d *call) *call {
 		}
 		j.ops = append(j.ops, op)
 	}
+	j.agenda = agendaBeside(c, d)
 	return &j
 }
 

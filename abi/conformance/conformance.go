@@ -97,6 +97,11 @@ func (k *Kit) Check(ctx context.Context, name string, file []byte) (*Report, err
 	if !c.manifest(want) {
 		return c.report, nil // its frames would be others
 	}
+	if a := c.module.Manifest().Aggregate; a != nil && !a.Apply {
+		vectors = slices.DeleteFunc(vectors, func(v *vector) bool {
+			return slices.ContainsFunc(v.calls, func(s *step) bool { return s.fn == guest.Apply })
+		})
+	}
 	for _, v := range vectors {
 		if err := c.vector(v); err != nil {
 			return nil, err

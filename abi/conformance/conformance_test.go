@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"tidemark/abi/guest"
 	"tidemark/abi/toolchain"
 	"tidemark/internal/wasmtest"
 )
@@ -89,5 +90,25 @@ func TestAllConform(t *testing.T) {
 		for lang, module := range modules(t, name) {
 			t.Run(name+"/"+lang, func(t *testing.T) { conforms(t, name, module) })
 		}
+	}
+}
+
+// A module whose manifest offers tm_aggregate_apply is shown the vectors of it, and no other.
+func TestOnlyWhatIsOfferedIsAsked(t *testing.T) {
+	_, vectors, err := load(Vectors, "stats")
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := 0
+	for _, v := range vectors {
+		if !slices.ContainsFunc(v.calls, func(s *step) bool { return s.fn == guest.Apply }) {
+			without++
+		}
+	}
+	if got := check(t, "stats", buildGo(t, "stats")).Vectors; got != len(vectors) || got < without+5 {
+		t.Errorf("in Go %d vectors are run, of %d and %d without operations", got, len(vectors), without)
+	}
+	if got := check(t, "stats", wasmtest.Guest(t, "stats")).Vectors; got != without {
+		t.Errorf("by hand %d vectors are run, want %d", got, without)
 	}
 }

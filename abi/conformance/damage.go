@@ -72,7 +72,7 @@ func damages(c *call, s *shape) []damage {
 	if c.fn == guest.Merge {
 		set("accumulators to merge beyond the frame", atFrom, beyond)
 	}
-	if c.fn == guest.Result {
+	if c.fn == guest.Result || c.fn == guest.Apply {
 		set("output columns beyond the frame", atOutCols, beyond)
 		set("no output columns", atNumOuts, to(0))
 		out = append(out, columnDamages("output column 0", func(arena []byte, f *frame) int { return int(f.header.OutCols) })...)
@@ -96,7 +96,11 @@ func damages(c *call, s *shape) []damage {
 			damage{name + ": no columns", func(arena []byte, f *frame) {
 				binary.LittleEndian.PutUint32(arena[block(2)(arena, f):], 0)
 			}})
-		out = append(out, columnDamages(name+", times", func(arena []byte, f *frame) int {
+		first := name + ", times"
+		if c.fn == guest.Apply {
+			first = name + ", column 0"
+		}
+		out = append(out, columnDamages(first, func(arena []byte, f *frame) int {
 			return int(binary.LittleEndian.Uint32(arena[block(1)(arena, f):]))
 		})...)
 	}
@@ -107,8 +111,12 @@ func damages(c *call, s *shape) []damage {
 	}
 	outside := func(f *frame) uint32 { return f.header.Size + 8 }
 	many := func(*frame) uint32 { return 1 << 30 }
-	if c.fn == guest.Process || c.fn == guest.Pair || c.fn == guest.Trigger {
+	if c.fn == guest.Process || c.fn == guest.Pair || c.fn == guest.Trigger || c.fn == guest.Apply {
 		block("items beyond the frame", 0, outside)
+	}
+	if c.fn == guest.Apply {
+		block("more result rows than the frame holds", 20, many)
+		out = append(out, agendaDamages(c)...)
 	}
 	if s.keys {
 		block("states beyond the frame", 4, outside)

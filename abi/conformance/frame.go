@@ -34,7 +34,7 @@ type frame struct {
 	header abi.Header
 	areas  []*area
 	accs   *area       // accumulators of a fixed size, which are changed in place
-	outs   []outColumn // of tm_aggregate_result
+	outs   []outColumn // of result rows
 	end    int         // where the output area begins
 }
 
@@ -87,8 +87,11 @@ func newFrame(c *call, s *shape, l layout) *frame {
 			f.area(pieces(c.from), to(&h.From))
 		}
 	}
-	if c.fn == guest.Result {
+	switch c.fn {
+	case guest.Result:
 		f.outputs(s, c.groups)
+	case guest.Apply:
+		f.outputs(s, results(c.agenda))
 	}
 	if len(c.lists) > 0 || c.fn == guest.Process {
 		f.block(c, s, l)
@@ -138,7 +141,7 @@ func (f *frame) columns(t *table, l layout, at func(uint32)) {
 	}
 }
 
-// outputs lays out the columns of tm_aggregate_result.
+// outputs lays out the columns of tm_aggregate_result and tm_aggregate_apply.
 func (f *frame) outputs(s *shape, rows int) {
 	cols := s.outputs[0]
 	f.header.NumOuts = uint32(len(cols))
@@ -186,7 +189,11 @@ func (f *frame) block(c *call, s *shape, l layout) {
 	for i := range c.ops {
 		c.ops[i].Put(room(abi.PaneOpBytes))
 	}
-	if c.fn == guest.Process || c.fn == guest.Pair || c.fn == guest.Trigger {
+	for i := range c.agenda {
+		c.agenda[i].Put(room(abi.ContentOpBytes))
+	}
+	b.Results = uint32(results(c.agenda))
+	if c.fn == guest.Process || c.fn == guest.Pair || c.fn == guest.Trigger || c.fn == guest.Apply {
 		f.area(items, to(&b.Items))
 	}
 	if s.keys {

@@ -188,6 +188,8 @@ func (p *parser) begin(fn guest.Func, options []string) (*call, error) {
 		c.inputs = newTable(s.inputs...)
 	case guest.Process:
 		c.inputs = newTable(s.inputs...)
+	case guest.Apply:
+		c.lists = []*table{newTable(s.inputs...)}
 	}
 	if !slices.Contains(s.fns, fn) {
 		return nil, fmt.Errorf("the plug-in has no %s", fn)
@@ -203,7 +205,7 @@ func (p *parser) begin(fn guest.Func, options []string) (*call, error) {
 		}
 		c.groups = n
 	}
-	if c.fn == guest.Add && s.width > 0 { // from fresh ones that are zero, unless it says so
+	if (c.fn == guest.Add || c.fn == guest.Apply) && s.width > 0 { // from fresh ones that are zero, unless it says so
 		for range c.groups {
 			c.accs = append(c.accs, make([]byte, s.width))
 		}
@@ -312,6 +314,10 @@ func (p *parser) section(s *step, words []string) error {
 		p.rows = func(words []string) error { return p.firing(c, words) }
 		return nil
 	case "operations":
+		if c.fn == guest.Apply {
+			p.rows = func(words []string) error { return p.agendaOp(c, words) }
+			return nil
+		}
 		p.rows = func(words []string) error { return p.operation(c, words) }
 		return nil
 	}
@@ -470,10 +476,7 @@ func (p *parser) answer(s *step, words []string) error {
 		return fmt.Errorf("%s: of which item?", word)
 	}
 	item, err := strconv.Atoi(words[0])
-	n := s.items()
-	if s.fn == guest.Add {
-		n = s.groups
-	}
+	n := s.itemsOf(word)
 	if err != nil || item < 0 || item >= n {
 		return fmt.Errorf("%s is none of %d items", words[0], n)
 	}
@@ -481,6 +484,9 @@ func (p *parser) answer(s *step, words []string) error {
 	say := func(x said) error { s.want.said = append(s.want.said, x); return nil }
 	switch word {
 	case "row", "side":
+		if s.fn == guest.Apply && s.agenda[item].What != abi.ApplyResult {
+			return fmt.Errorf("operation %d gives no row", item)
+		}
 		cells := make([]cell, len(sh.outputs[output]))
 		var known []option
 		for i, col := range sh.outputs[output] {

@@ -71,6 +71,7 @@ func TestExampleOfTheReadme(t *testing.T) {
 func TestMistakesInVectors(t *testing.T) {
 	const head = "case a\ntm_configure\n"
 	const add = head + "tm_aggregate_add groups=1\n  records  group  value\n"
+	const apply = head + "tm_aggregate_apply groups=2\n  records  value\n    5\n  operations\n"
 	for _, c := range []struct{ plugin, text, want string }{
 		{"stats", "tm_configure\n", "x:1: a file begins with a case"},
 		{"stats", head + "tm_aggregate_create groups=1\n", "x:3: the call has no answer"},
@@ -88,6 +89,15 @@ func TestMistakesInVectors(t *testing.T) {
 		{"stats", add + "    0  5\nOK\n  accumulator 0  i32:5\n", `x:7: i32:5: "i32" is none of`},
 		{"stats", add + "    0  5\nREFUSED op=0 \"no\"\n  accumulator 0  none\n", "x:7: only OK has an answer"},
 		{"stats", add + "   0  5\nOK\n", "x:5: an indent of 3"},
+		{"stats", apply + "    record 0 0\n    reult 0\nOK\n", "x:8: reult is none of record, result, reset, merge"},
+		{"stats", apply + "    record 1 0\nOK\n", "x:7: record 1: there are 1"},
+		{"stats", apply + "    record 0 2\nOK\n", "x:7: record 2: there are 2"},
+		{"stats", apply + "    record 0\nOK\n", "x:7: record ROW ACCUMULATOR, "},
+		{"stats", apply + "    merge 0 1\n    result 1\nOK\n", "x:8: an accumulator that was merged into another is not named again"},
+		{"stats", apply + "    merge 0 0\nOK\n", "x:7: an accumulator that was merged into another is not named again"},
+		{"stats", apply + "    reset 0\nOK\n  accumulator 2 none\n", "x:9: 2 is none of 2 items"},
+		{"stats", apply + "    reset 0\n    result 0\nOK\n  row 0 count=0\n", "x:10: operation 0 gives no row"},
+		{"distinct", head + "tm_aggregate_apply groups=1\nOK\n", "x:3: the plug-in has no tm_aggregate_apply"},
 		{"probe", "case a\ntm_configure time=1\n", "x:2: one of time=1 is no parameter"},
 		{"probe", "case a\ntm_configure times=\"1\"\n", "x:2: strconv.ParseInt"},
 		{"probe", head + "tm_map\n  records  time what i f b s t\n    0 - 1 - - \"a - \nOK\n", "a text that does not end"},

@@ -159,7 +159,7 @@ func (s *session) good(c *call, f *frame, arena []byte, status abi.Status, got *
 	if status == abi.OutputFull {
 		got.done = int(s.inst.Done())
 		switch {
-		case c.fn == guest.Configure || c.inPlace(s.shape):
+		case !c.mayFill(s.shape):
 			return breach{fmt.Errorf("answers OUTPUT_FULL, though nothing is answered in the output area")}
 		case got.done >= answers(c):
 			return breach{fmt.Errorf("answers OUTPUT_FULL with done = %d of %d", got.done, answers(c))}
@@ -169,7 +169,7 @@ func (s *session) good(c *call, f *frame, arena []byte, status abi.Status, got *
 		if c.fn == guest.Add && c.answersAccs(s.shape) {
 			last = n
 		}
-		if got.op != last {
+		if got.op != last && !(c.fn == guest.Apply && opEnds(c.agenda, got.op)) {
 			return breach{fmt.Errorf("op is %d after %d items, it must be %d", got.op, n, last)}
 		}
 	}
@@ -219,10 +219,14 @@ func (s *session) perform(c *call, v *variant) (*outcome, error) {
 				return out, nil
 			}
 			took := got.done
-			if c.fn == guest.Add {
+			switch c.fn {
+			case guest.Add:
 				took = size
 				whole.accs, out.accs = got.accs, got.accs
-			} else {
+			case guest.Apply:
+				whole.accs, out.accs = got.accs, nil
+				out.take(&whole, at, got.reply)
+			default:
 				out.take(&whole, at, got.reply)
 			}
 			if at += took; at >= end {
@@ -230,10 +234,8 @@ func (s *session) perform(c *call, v *variant) (*outcome, error) {
 			}
 		}
 	}
-	if c.fn == guest.Add {
-		for g, b := range out.accs {
-			out.said = append(out.said, sayAcc(g, b))
-		}
+	if c.fn == guest.Add || c.fn == guest.Apply {
+		out.said = append(out.said, sayAccs(out.accs)...)
 	}
 	out.said = settle(out.said)
 	return out, nil
