@@ -152,7 +152,7 @@ func (e *example) run(t *testing.T, module []byte) error {
 		return fmt.Errorf("answers %s, want %s", got, e.status)
 	}
 	got := s.inst.Arena()[:out+int(binary.LittleEndian.Uint32(want[abi.AtOutUsed:]))]
-	if e.fn == guest.Create { // whether it is stored is the guest's: all are written at once
+	if e.fn == guest.Create || e.fn == guest.Tick { // whether it is stored is the guest's: all are written at once; it does nothing at a tick
 		copy(got[abi.AtOp:], want[abi.AtOp:abi.AtOp+4])
 	}
 	for i := range got {
