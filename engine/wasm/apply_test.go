@@ -1,12 +1,17 @@
 package wasm
 
 import (
+	"bytes"
+	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
+	"tidemark/internal/wasmtest"
 )
 
 // One call for many operations does what single calls do, however often it has to be cut
@@ -111,4 +116,77 @@ func TestApply(t *testing.T) {
 			t.Errorf("got %+v, %d rows", f, out.Cols[0].Len())
 		}
 	})
+}
+
+// Modules in every language whose manifests offer the call answer the same as Go's, to the
+// bit, in rows and in accumulators.
+func TestApplyInEveryLanguage(t *testing.T) {
+	var langs []string
+	var modules []udf.Applier
+	for _, lang := range append([]string{"go"}, wasmtest.Languages()...) {
+		if a, ok := startIn(t, lang, "stats").(udf.Applier); ok {
+			langs = append(langs, lang)
+			modules = append(modules, a)
+		}
+	}
+	if len(modules) < 2 || langs[0] != "go" {
+		t.Fatalf("only %q take operations", langs)
+	}
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 0))
+	const groups = 300
+	rows := &udf.Rows{Batch: randomBatch(r, "stats", 3000), Cols: []int{0}}
+	for i := range rows.Batch.N {
+		rows.Sel = append(rows.Sel, uint32(i))
+	}
+	var ops []udf.ContentOp
+	for i := range 9000 { // each record goes into some accumulators
+		op := udf.ContentOp{Acc: uint32(r.IntN(groups))}
+		switch r.IntN(6) {
+		case 0:
+			op.What = udf.OpEmit
+		case 1:
+			op.What = udf.OpReset
+		default:
+			op.Row = uint32(i % len(rows.Sel))
+		}
+		ops = append(ops, op)
+	}
+	apply := func(a udf.Applier) (*udf.Accs, *stream.Columns) {
+		accs, out := create(t, a, groups), outputs(a)
+		if err := a.Apply(accs, ops, rows, out); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		return accs, out
+	}
+	wantAccs, wantOut := apply(modules[0])
+	for i, a := range modules[1:] {
+		accs, out := apply(a)
+		for g := range groups {
+			if got, want := accs.At(g), wantAccs.At(g); !bytes.Equal(got, want) {
+				t.Fatalf("seed %d: %s: accumulator %d is %x, in Go %x", seed, langs[i+1], g, got, want)
+			}
+		}
+		if got, want := bitsOf(out), bitsOf(wantOut); !slices.Equal(got, want) {
+			t.Errorf("seed %d: %s: %d rows are not the %d of Go", seed, langs[i+1], len(got), len(want))
+		}
+	}
+}
+
+// bitsOf gives each row of numbers with all of its bits.
+func bitsOf(out *stream.Columns) []string {
+	rows := make([]string, out.Cols[0].Len())
+	for i := range rows {
+		for k := range out.Cols {
+			switch c := &out.Cols[k]; {
+			case c.Null(i):
+				rows[i] += " null"
+			case c.Kind == stream.Float64:
+				rows[i] += fmt.Sprintf(" %x", math.Float64bits(c.Floats[i]))
+			default:
+				rows[i] += fmt.Sprintf(" %d", c.Ints[i])
+			}
+		}
+	}
+	return rows
 }

@@ -109,15 +109,20 @@ static tm_status vary_merge(const tm_aggregate *a)
 
 /* ---- Accumulators of a fixed size, in place --------------------------------------- */
 
+void tm_renew(const tm_aggregate *a, void *acc, size_t width)
+{
+    tm_fill(acc, 0, width); /* the padding too, so that equal accumulators are equal bytes */
+    if (a->init)
+        a->init(acc);
+}
+
 static tm_status fixed_create(const tm_aggregate *a, size_t width)
 {
     if (!tm_holds(tm_now.h->acc, tm_now.h->groups, width))
         return BAD_FRAME;
-    /* The padding is cleared too, so that equal accumulators are equal bytes. */
-    tm_fill(tm_here(tm_now.h->acc), 0, tm_now.h->groups * width);
-    for (uint32_t i = 0; a->init && i < tm_now.h->groups; i++) {
+    for (uint32_t i = 0; i < tm_now.h->groups; i++) {
         tm_now.h->op = i;
-        a->init((unsigned char *)tm_here(tm_now.h->acc) + i * width);
+        tm_renew(a, (unsigned char *)tm_here(tm_now.h->acc) + i * width, width);
     }
     return OK;
 }
@@ -171,35 +176,39 @@ static const uint32_t *groups_of(void)
     return n == 0 || highest < tm_now.h->groups ? group : NULL;
 }
 
+tm_status tm_write_result(const tm_aggregate *a, void *acc, tm_row w)
+{
+    tm_now.row_out = tm_now.h->out_used;
+    tm_now.texts = 0;
+    tm_now.full = tm_now.large = false;
+    tm_error e = a->result(acc, w);
+    if (!e && tm_now.large)
+        e = "the texts of a result row are longer than 1 MiB";
+    if (e)
+        return tm_refuse(e);
+    if (tm_now.full) {
+        tm_now.h->out_used = tm_now.row_out;
+        return tm_full(tm_now.h->op);
+    }
+    return OK;
+}
+
 static tm_status result(const tm_aggregate *a, size_t width)
 {
     tm_table accs = {0};
     if (width ? !tm_holds(tm_now.h->acc, tm_now.h->groups, width) : !tm_open_table(tm_now.h->acc, tm_now.h->groups, &accs))
         return BAD_FRAME;
     for (uint32_t i = 0; i < tm_now.h->groups; i++) {
-        tm_error e = TM_OK;
         void *acc = (unsigned char *)tm_here(tm_now.h->acc) + i * width;
         tm_now.h->op = i;
         tm_now.used = tm_now.base;
-        tm_now.row_out = tm_now.h->out_used;
-        tm_now.texts = 0;
-        tm_now.full = tm_now.large = false;
-        if (!width)
-            e = decode(a, &accs, i, &acc);
-        if (!e)
-            e = a->result(acc, i);
-        if (!e && tm_now.large)
-            e = "the texts of a result row are longer than 1 MiB";
-        if (e)
-            return tm_refuse(e);
-        if (tm_now.full) {
-            tm_now.h->out_used = tm_now.row_out;
-            return tm_full(i);
-        }
+        tm_error e = width ? TM_OK : decode(a, &accs, i, &acc);
+        tm_status s = e ? tm_refuse(e) : tm_write_result(a, acc, i);
+        if (s != OK)
+            return s;
     }
     return OK;
 }
-
 
 tm_status tm_serve_aggregate(const tm_aggregate *a, tm_op o)
 {
@@ -215,7 +224,7 @@ tm_status tm_serve_aggregate(const tm_aggregate *a, tm_op o)
     case MERGE:
         return width ? fixed_merge(a, width) : vary_merge(a);
     case RESULT:
-        return tm_bind_outputs(a->outputs) ? result(a, width) : BAD_FRAME;
+        return tm_bind_outputs(a->outputs, tm_now.h->groups) ? result(a, width) : BAD_FRAME;
     default:
         return BAD_FRAME;
     }

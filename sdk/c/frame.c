@@ -69,10 +69,10 @@ bool tm_bind_inputs(tm_input *const *cols, uint32_t at, uint32_t ncols, uint32_t
     return true;
 }
 
-bool tm_bind_outputs(tm_output *const *cols)
+bool tm_bind_outputs(tm_output *const *cols, uint32_t rows)
 {
     const tm_descriptor *d = tm_here(tm_now.h->outcols);
-    uint32_t n = 0, rows = tm_now.h->groups;
+    uint32_t n = 0;
     while (cols[n])
         n++;
     if (tm_now.h->noutcols != n || !tm_holds(tm_now.h->outcols, n, sizeof *d))

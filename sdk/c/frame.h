@@ -10,7 +10,7 @@
 typedef enum { OK = 0, REFUSED = 1, OUTPUT_FULL = 2, BAD_FRAME = 3 } tm_status;
 
 /* The calls of section 4. */
-typedef enum { CONFIGURE, CREATE, ADD, MERGE, RESULT, PROCESS, PAIR, MAP, WATERMARK, TICK, TRIGGER, ASSIGN } tm_op;
+typedef enum { CONFIGURE, CREATE, ADD, MERGE, RESULT, APPLY, PROCESS, PAIR, MAP, WATERMARK, TICK, TRIGGER, ASSIGN } tm_op;
 
 enum {
     HEADER_BYTES = 96,
@@ -60,9 +60,15 @@ typedef struct {
 typedef struct {
     uint32_t items;
     uint32_t keys, nkeys, windows, nwindows; /* tables of states */
-    uint32_t reserved;
+    uint32_t results; /* rows of the output columns, of APPLY */
     tm_list_block lists[2];
 } tm_block;
+
+typedef struct {
+    uint32_t what, acc, arg, reserved;
+} tm_operation;
+
+enum { APPLY_RECORD, APPLY_RESULT, APPLY_RESET, APPLY_MERGE }; /* tm_operation.what */
 
 typedef struct {
     int64_t start, end, watermark, now;
@@ -98,7 +104,7 @@ enum { FIRE = 1, PURGE = 2 };                          /* bits of a verdict */
 
 _Static_assert(sizeof(tm_header) == HEADER_BYTES, "the header of SPEC section 3");
 _Static_assert(sizeof(tm_descriptor) == 32, "the column descriptor of SPEC section 3");
-_Static_assert(sizeof(tm_block) == 48 && sizeof(tm_firing_data) == 64 && sizeof(tm_pair_data) == 16 && sizeof(tm_pane_data) == 64,
+_Static_assert(sizeof(tm_block) == 48 && sizeof(tm_operation) == 16 && sizeof(tm_firing_data) == 64 && sizeof(tm_pair_data) == 16 && sizeof(tm_pane_data) == 64,
                "the block of SPEC section 3 and what is in it");
 _Static_assert(sizeof(tm_entry) == 16, "the entry of SPEC section 3");
 
@@ -117,6 +123,9 @@ size_t tm_write_manifest(const tm_module *m);
 
 /* Bytes of an accumulator of a fixed size; 0: it varies. */
 static inline size_t tm_width(const tm_aggregate *a) { return a->encode ? 0 : (a->size + 7) & ~(size_t)7; }
+
+/* Whether it takes many operations in one call. */
+static inline bool tm_applies(const tm_aggregate *a) { return a->add && tm_width(a); }
 
 /* ---- The call that is being served ------------------------------------------------- */
 
@@ -160,7 +169,7 @@ bool tm_open_frame(uint32_t off);
 /* Points columns at n rows of the frame, whose descriptors are at an offset; or
  * parameters at their values. false: the frame is not of these columns. */
 bool tm_bind_inputs(tm_input *const *cols, uint32_t at, uint32_t ncols, uint32_t rows);
-bool tm_bind_outputs(tm_output *const *cols);
+bool tm_bind_outputs(tm_output *const *cols, uint32_t rows);
 bool tm_bind_params(tm_param *const *params);
 
 tm_status tm_refuse(tm_error text);
@@ -176,12 +185,19 @@ bool tm_open_table(uint32_t off, uint32_t n, tm_table *t);
 
 /* Serves the calls of a kind, all but CONFIGURE. */
 tm_status tm_serve_aggregate(const tm_aggregate *a, tm_op o);
+tm_status tm_serve_operations(const tm_aggregate *a); /* of one that tm_applies */
 tm_status tm_serve_process(const tm_process *p);
 tm_status tm_serve_pairs(const tm_pairs *p);
 tm_status tm_serve_map(const tm_map *m);
 tm_status tm_serve_generator(const tm_generator *g, tm_op o);
 tm_status tm_serve_trigger(const tm_trigger *t);
 tm_status tm_serve_assigner(const tm_assigner *a);
+
+/* Makes an accumulator of a fixed size a fresh one. */
+void tm_renew(const tm_aggregate *a, void *acc, size_t width);
+
+/* Writes row w of the results, as the operation that is being worked on. */
+tm_status tm_write_result(const tm_aggregate *a, void *acc, tm_row w);
 
 /* ---- Memory ------------------------------------------------------------------------- */
 

@@ -247,8 +247,6 @@ static const char *check_aggregate(const char *name, const tm_aggregate *a)
         return say(what, name, "its .schema counts from 1");
     if (!a->merge || !a->result || (!a->add && !a->add_batch))
         return say(what, name, "it must have the functions add (or add_batch), merge and result");
-    if (a->add && a->add_batch)
-        return say(what, name, "it has both add and add_batch");
     if (!a->encode != !a->decode)
         return say(what, name, "it has only one of encode and decode");
     if (a->encode && a->add_batch)
@@ -442,6 +440,8 @@ static void put_aggregate(const tm_module *m, const tm_aggregate *a)
     put_schema(a->schema);
     put_flag(",\"order_insensitive\":", a->order_insensitive);
     put_flag(",\"exact\":", a->exact);
+    if (tm_applies(a))
+        put_flag(",\"apply\":", true);
 }
 
 static void put_process(const tm_module *m, const tm_process *p)

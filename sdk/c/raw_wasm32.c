@@ -23,6 +23,7 @@ EXPORT(tm_aggregate_create) int32_t export_create(int32_t frame) { return serve(
 EXPORT(tm_aggregate_add) int32_t export_add(int32_t frame) { return serve(ADD, frame); }
 EXPORT(tm_aggregate_merge) int32_t export_merge(int32_t frame) { return serve(MERGE, frame); }
 EXPORT(tm_aggregate_result) int32_t export_result(int32_t frame) { return serve(RESULT, frame); }
+EXPORT(tm_aggregate_apply) int32_t export_apply(int32_t frame) { return serve(APPLY, frame); }
 EXPORT(tm_process) int32_t export_process(int32_t frame) { return serve(PROCESS, frame); }
 EXPORT(tm_pair) int32_t export_pair(int32_t frame) { return serve(PAIR, frame); }
 EXPORT(tm_map) int32_t export_map(int32_t frame) { return serve(MAP, frame); }

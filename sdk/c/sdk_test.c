@@ -150,7 +150,7 @@ static void test_manifest(void)
         "{\"name\":\"t\",\"type\":\"timestamp\"}],\"params\":[{\"name\":\"i\",\"type\":\"int64\",\"default\":-9223372036854775808},"
         "{\"name\":\"f\",\"type\":\"float64\",\"default\":1.5e-3},{\"name\":\"b\",\"type\":\"bool\",\"default\":true},"
         "{\"name\":\"s\",\"type\":\"string\",\"default\":\"a\\n\\\"\\\\\"},{\"name\":\"needed\",\"type\":\"string\",\"required\":true},"
-        "{\"name\":\"spare\",\"type\":\"int64\"}],\"accumulator\":{\"width\":48,\"schema\":7},\"order_insensitive\":false,\"exact\":false}}";
+        "{\"name\":\"spare\",\"type\":\"int64\"}],\"accumulator\":{\"width\":48,\"schema\":7},\"order_insensitive\":false,\"exact\":false,\"apply\":true}}";
     TM_CHECK(sizeof(last) == 48);
     TM_CHECK(tm_write_manifest(&every_type) == sizeof want - 1 && memcmp(tm_arena, want, sizeof want - 1) == 0);
 }
@@ -159,6 +159,7 @@ static void test_manifest(void)
 
 static tm_error some_add_batch(tm_batch b) { return b.len ? TM_OK : TM_OK; }
 static tm_error some_encode(void *acc, tm_bytes *to) { return acc && to ? TM_OK : TM_OK; }
+static tm_error some_decode(void *acc, tm_text bytes) { return acc && bytes.len ? TM_OK : TM_OK; }
 
 static void test_declarations(void)
 {
@@ -185,7 +186,7 @@ static void test_declarations(void)
     WRONG("input \"Value\": a name matches", a.inputs[0] = &capital.in);
     WRONG("must have the functions", a.merge = NULL);
     WRONG("must have the functions", a.add = NULL);
-    WRONG("both add and add_batch", a.add_batch = some_add_batch);
+    WRONG("add_batch is for accumulators of a fixed size", a.add_batch = some_add_batch, a.encode = some_encode, a.decode = some_decode);
     WRONG("only one of encode and decode", a.encode = some_encode);
     WRONG(".size is 0", a.size = 0);
     WRONG("more than 4096 bytes", a.size = 4097);
@@ -227,6 +228,11 @@ static tm_error sum_add(void *acc, tm_row r)
     ((sum *)acc)->n++;
     return TM_OK;
 }
+static tm_error twice_add(void *acc, tm_row r)
+{
+    sum_add(acc, r);
+    return sum_add(acc, r);
+}
 static tm_error sum_batch(tm_batch b)
 {
     for (tm_row r = 0; r < b.len; r++) {
@@ -234,7 +240,7 @@ static tm_error sum_batch(tm_batch b)
             tm_at(&b, r);
             return "negative";
         }
-        ((sum *)tm_at(&b, r))->total += tm_int64_of(&number, r);
+        sum_add(tm_at(&b, r), r);
     }
     return TM_OK;
 }
@@ -313,6 +319,10 @@ static void test_laws(void)
     TM_CHECK(!laws_of(a));
     a = lawful, a.add = NULL, a.add_batch = sum_batch;
     TM_CHECK(!laws_of(a));
+    a.add = sum_add;
+    TM_CHECK(!laws_of(a));
+    a.add = twice_add; /* not what add_batch does */
+    TM_CHECK(says(laws_of(a), "in one call: "));
     a = lawful, a.merge = forgetful_merge;
     TM_CHECK(says(laws_of(a), "merged at record 0 of 3, the parts exchanged: "));
     a = lawful, a.result = greedy_result;
@@ -460,10 +470,12 @@ static void test_helpers(void)
 }
 
 void test_functions(void); /* functions_test.c */
+void test_apply(void);     /* apply_test.c */
 
 int main(void)
 {
     test_functions();
+    test_apply();
     test_values();
     test_args();
     test_manifest();

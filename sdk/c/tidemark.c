@@ -36,6 +36,8 @@ tm_status tm_call(const tm_module *m, tm_op o, uint32_t off)
     case MERGE:
     case RESULT:
         return m->aggregate ? tm_serve_aggregate(m->aggregate, o) : BAD_FRAME;
+    case APPLY:
+        return m->aggregate && tm_applies(m->aggregate) ? tm_serve_operations(m->aggregate) : BAD_FRAME;
     case PROCESS:
         return m->process ? tm_serve_process(m->process) : BAD_FRAME;
     case PAIR:

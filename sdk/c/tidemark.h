@@ -225,10 +225,10 @@ static inline tm_text tm_string_value(const tm_string_param *p) { return p->para
 /* ---- Memory ----------------------------------------------------------------------
  *
  * There is no malloc and nothing to free. Memory from tm_alloc lasts while something is
- * worked on: in an aggregate's add until all records of the call are done and their
- * accumulators are answered, elsewhere until the one accumulator, record, pair, firing
- * or operation is. What configure takes lasts as long as the instance. Where the host gives no more, the instance ends: none of these
- * functions fails. */
+ * worked on: in the add of an aggregate with encode until all records of the call are
+ * done and their accumulators are answered, elsewhere until the one accumulator, record,
+ * pair, firing or operation is. What configure takes lasts as long as the instance. Where
+ * the host gives no more, the instance ends: none of these functions fails. */
 
 /* n zeroed bytes, aligned to 8. */
 void *tm_alloc(size_t n);
@@ -304,8 +304,10 @@ typedef struct tm_aggregate {
 
     /* Makes an accumulator of zeros a fresh one; may be NULL. */
     void (*init)(void *acc);
-    /* Folds a record into the accumulator. Or else all records of a call, at a lower
-     * cost and only where there is no encode: a text refuses the record reached. */
+    /* Folds a record into the accumulator. In its place, and only where there is no
+     * encode, all records of a call in a loop of your own: a text refuses the record
+     * reached. Or both, which must do the same: records that come between results, merges
+     * and resets of one call are then for add. */
     tm_error (*add)(void *acc, tm_row r);
     tm_error (*add_batch)(tm_batch b);
     /* Folds the records behind from, which came later, into acc; may use up from. */

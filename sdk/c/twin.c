@@ -14,21 +14,8 @@ static const tm_aggregate *of(const tm_twin *t)
     return t->of->aggregate;
 }
 
-static uint32_t ninputs(const tm_twin *t)
-{
-    uint32_t n = 0;
-    while (of(t)->inputs[n])
-        n++;
-    return n;
-}
-
-static uint32_t noutputs(const tm_twin *t)
-{
-    uint32_t n = 0;
-    while (of(t)->outputs[n])
-        n++;
-    return n;
-}
+static uint32_t ninputs(const tm_twin *t) { return tm_count_inputs(of(t)->inputs); }
+static uint32_t noutputs(const tm_twin *t) { return tm_count_outputs(of(t)->outputs); }
 
 static bool served(tm_twin *t, tm_op o)
 {
@@ -94,13 +81,8 @@ tm_acc tm_twin_add(tm_twin *t, tm_acc acc, const tm_value *records, size_t n)
     if (!fresh_frame(t))
         return TM_FRESH;
     tm_frame->rows = (uint32_t)rows;
-    tm_frame->ncols = ninputs(t);
-    tm_frame->cols = tm_area(sizeof(tm_descriptor) * width);
-    for (uint32_t i = 0; i < ninputs(t); i++) {
-        const tm_input *c = of(t)->inputs[i];
-        tm_descriptor d = tm_column(c->name, c->kind, c->nullable, kept + i, width, rows);
-        memcpy(tm_arena + tm_frame->cols + i * sizeof d, &d, sizeof d);
-    }
+    tm_frame->ncols = (uint32_t)width;
+    tm_frame->cols = tm_write_inputs(of(t)->inputs, kept, rows);
     tm_frame->group = tm_area(4 * rows);
     if (fixed)
         tm_frame->acc = accumulator(t, acc);
@@ -123,23 +105,6 @@ tm_acc tm_twin_merge(tm_twin *t, tm_acc acc, tm_acc from)
     return served(t, MERGE) ? answered(t) : TM_FRESH;
 }
 
-/* Reads the value of row 0 in an output column. */
-static tm_value value(tm_twin *t, const tm_descriptor *d)
-{
-    tm_value v = {.kind = d->kind};
-    if (!tm_bit(d->validity, 0))
-        return TM_NULL;
-    if (d->kind == TM_BOOL) {
-        v.b = tm_arena[d->data];
-    } else if (d->kind == TM_STRING) {
-        size_t off = tm_get32(d->data, 0), len = tm_get32(d->data, 1);
-        v.s = (tm_text){memcpy(tm_own(t, len + 1), tm_arena + tm_frame->out + off, len), len};
-    } else {
-        memcpy(&v.i, tm_arena + d->data, 8);
-    }
-    return v;
-}
-
 const tm_value *tm_twin_result(tm_twin *t, tm_acc acc)
 {
     if (!acc.bytes && !(acc = create(t)).bytes)
@@ -147,23 +112,13 @@ const tm_value *tm_twin_result(tm_twin *t, tm_acc acc)
     if (!fresh_frame(t))
         return NULL;
     tm_frame->acc = accumulator(t, acc);
-    tm_frame->noutcols = noutputs(t);
-    tm_frame->outcols = tm_area(sizeof(tm_descriptor) * noutputs(t));
-    for (uint32_t i = 0; i < noutputs(t); i++) {
-        tm_descriptor d = {.kind = of(t)->outputs[i]->kind, .flags = HAS_VALIDITY, .validity = tm_area(8), .data = tm_area(8)};
-        memcpy(tm_arena + tm_frame->outcols + i * sizeof d, &d, sizeof d);
-    }
-    if (!served(t, RESULT))
-        return NULL;
-    tm_value *row = tm_own(t, noutputs(t) * sizeof *row);
-    for (uint32_t i = 0; i < noutputs(t); i++)
-        row[i] = value(t, (tm_descriptor *)(void *)(tm_arena + tm_frame->outcols) + i);
-    return row;
+    tm_write_outputs(of(t)->outputs, 1);
+    return served(t, RESULT) ? tm_read_row(t, 0) : NULL;
 }
 
 /* ---- Laws -------------------------------------------------------------------------- */
 
-static const char *broken(tm_twin *t, const char *format, ...)
+const char *tm_broken(tm_twin *t, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -189,15 +144,15 @@ static bool close_enough(const tm_twin *t, tm_value a, tm_value b)
 static const char *compare(tm_twin *t, tm_acc whole, tm_acc acc, const char *what)
 {
     if (!acc.bytes)
-        return broken(t, "%s: %s", what, t->message);
+        return tm_broken(t, "%s: %s", what, t->message);
     if (of(t)->exact && (whole.len != acc.len || memcmp(whole.bytes, acc.bytes, acc.len)))
-        return broken(t, "%s: the accumulator is not the one of a single pass, and the aggregate says that it is exact", what);
+        return tm_broken(t, "%s: the accumulator is not the one of a single pass, and the aggregate says that it is exact", what);
     const tm_value *want = tm_twin_result(t, whole), *got = want ? tm_twin_result(t, acc) : NULL;
     if (!got)
-        return broken(t, "%s: result: %s", what, t->message);
+        return tm_broken(t, "%s: result: %s", what, t->message);
     for (uint32_t i = 0; i < noutputs(t); i++)
         if (!close_enough(t, want[i], got[i]))
-            return broken(t, "%s: %s is not what it is in a single pass", what, of(t)->outputs[i]->name);
+            return tm_broken(t, "%s: %s is not what it is in a single pass", what, of(t)->outputs[i]->name);
     return NULL;
 }
 
@@ -208,12 +163,12 @@ static const char *result_changes_nothing(tm_twin *t, tm_acc acc)
     bool changed = first && tm_width(of(t)) && memcmp(tm_arena + tm_frame->acc, acc.bytes, acc.len);
     const tm_value *again = first ? tm_twin_result(t, acc) : NULL;
     if (!again)
-        return broken(t, "result: %s", t->message);
+        return tm_broken(t, "result: %s", t->message);
     if (changed)
-        return broken(t, "result changed the accumulator");
+        return tm_broken(t, "result changed the accumulator");
     for (uint32_t i = 0; i < noutputs(t); i++)
         if (!tm_same(first[i], again[i]))
-            return broken(t, "%s is something else in a second result", of(t)->outputs[i]->name);
+            return tm_broken(t, "%s is something else in a second result", of(t)->outputs[i]->name);
     return NULL;
 }
 
@@ -224,12 +179,12 @@ const char *tm_twin_laws(tm_twin *t, const tm_value *records, size_t n)
     size_t width = ninputs(t);
     tm_acc whole = tm_twin_add(t, TM_FRESH, records, n), acc = TM_FRESH;
     if (!whole.bytes)
-        return broken(t, "all records: %s", t->message);
+        return tm_broken(t, "all records: %s", t->message);
     for (size_t cut = 0; cut <= n; cut++) {
         snprintf(what, sizeof what, "merged at record %zu of %zu", cut, n);
         tm_acc a = tm_twin_add(t, TM_FRESH, records, cut), b = a.bytes ? tm_twin_add(t, TM_FRESH, records + cut * width, n - cut) : a;
         if (!b.bytes)
-            return broken(t, "%s: %s", what, t->message);
+            return tm_broken(t, "%s: %s", what, t->message);
         if ((bad = compare(t, whole, tm_twin_merge(t, a, b), what)))
             return bad;
         snprintf(what, sizeof what, "merged at record %zu of %zu, the parts exchanged", cut, n);
@@ -248,7 +203,9 @@ const char *tm_twin_laws(tm_twin *t, const tm_value *records, size_t n)
         if ((bad = compare(t, whole, tm_twin_add(t, TM_FRESH, back, n), "added in reverse")))
             return bad;
     }
-    return result_changes_nothing(t, whole);
+    if ((bad = result_changes_nothing(t, whole)))
+        return bad;
+    return tm_in_one_call(t, records, n);
 }
 
 #endif

@@ -147,6 +147,54 @@ tm_descriptor tm_column(const char *name, uint32_t kind, bool nullable, const tm
     return d;
 }
 
+uint32_t tm_write_inputs(tm_input *const *cols, const tm_value *v, size_t n)
+{
+    uint32_t width = tm_count_inputs(cols);
+    uint32_t off = tm_area(sizeof(tm_descriptor) * width);
+    for (uint32_t i = 0; i < width; i++) {
+        tm_descriptor d = tm_column(cols[i]->name, cols[i]->kind, cols[i]->nullable, v + i, width, n);
+        memcpy(tm_arena + off + i * sizeof d, &d, sizeof d);
+    }
+    return off;
+}
+
+void tm_write_outputs(tm_output *const *cols, size_t n)
+{
+    uint32_t width = tm_count_outputs(cols);
+    tm_frame->noutcols = width;
+    tm_frame->outcols = tm_area(sizeof(tm_descriptor) * width);
+    for (uint32_t i = 0; i < width; i++) {
+        tm_descriptor d = {.kind = cols[i]->kind, .flags = HAS_VALIDITY, .validity = tm_area((n + 63) / 64 * 8)};
+        d.data = tm_area(8 * n);
+        memcpy(tm_arena + tm_frame->outcols + i * sizeof d, &d, sizeof d);
+    }
+}
+
+/* Reads a value of an output column. */
+static tm_value value(tm_twin *t, const tm_descriptor *d, size_t row)
+{
+    tm_value v = {.kind = d->kind};
+    if (!tm_bit(d->validity, row))
+        return TM_NULL;
+    if (d->kind == TM_BOOL) {
+        v.b = tm_arena[d->data + row];
+    } else if (d->kind == TM_STRING) {
+        size_t off = tm_get32(d->data, 2 * row), len = tm_get32(d->data, 2 * row + 1);
+        v.s = (tm_text){memcpy(tm_own(t, len + 1), tm_arena + tm_frame->out + off, len), len};
+    } else {
+        memcpy(&v.i, tm_arena + d->data + 8 * row, 8);
+    }
+    return v;
+}
+
+const tm_value *tm_read_row(tm_twin *t, size_t row)
+{
+    tm_value *v = tm_own(t, tm_frame->noutcols * sizeof *v);
+    for (uint32_t i = 0; i < tm_frame->noutcols; i++)
+        v[i] = value(t, (const tm_descriptor *)(const void *)(tm_arena + tm_frame->outcols) + i, row);
+    return v;
+}
+
 /* Gives room bytes of the arena to the answer, 0: all that is left, and calls. */
 tm_status tm_serve(tm_twin *t, tm_op o, uint32_t room)
 {

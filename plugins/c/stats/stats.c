@@ -18,21 +18,29 @@ typedef struct {
     double sum, min, max;
 } stats;
 
-static tm_error add(tm_batch b)
+static tm_error add(void *acc, tm_row r)
+{
+    stats *s = acc;
+    double v = tm_float64_of(&value, r) + 0; /* makes -0 a 0: which of the two came first must not show */
+    if (v != v)
+        return "value is NaN";
+    if (s->count == 0)
+        s->min = s->max = v;
+    else if (v < s->min)
+        s->min = v;
+    else if (v > s->max)
+        s->max = v;
+    s->count++;
+    s->sum += v;
+    return TM_OK;
+}
+
+static tm_error add_batch(tm_batch b)
 {
     for (tm_row r = 0; r < b.len; r++) {
-        stats *s = tm_at(&b, r);
-        double v = tm_float64_of(&value, r) + 0; /* makes -0 a 0: which of the two came first must not show */
-        if (v != v)
-            return "value is NaN";
-        if (s->count == 0)
-            s->min = s->max = v;
-        else if (v < s->min)
-            s->min = v;
-        else if (v > s->max)
-            s->max = v;
-        s->count++;
-        s->sum += v;
+        tm_error e = add(tm_at(&b, r), r);
+        if (e)
+            return e;
     }
     return TM_OK;
 }
@@ -74,7 +82,8 @@ const tm_module tm_plugin = {
         .outputs = {&count.out, &sum.out, &min.out, &max.out, &mean.out},
         .size = sizeof(stats),
         .order_insensitive = true, /* up to the rounding of sum and mean, hence not exact */
-        .add_batch = add,
+        .add = add,
+        .add_batch = add_batch,
         .merge = merge,
         .result = result,
     },
