@@ -1,9 +1,10 @@
 //! Aggregates: what an author writes, and the dispatch of a call.
 
+use crate::apply::{self, Agenda};
 use crate::column::{Columns, Record};
 use crate::frame::{Frame, Status};
 use crate::manifest::Manifest;
-use crate::output::{Outputs, Row, Wrote, LONG_TEXTS};
+use crate::output::{Outputs, Row};
 use crate::param::Params;
 use crate::plugin::{Op, Plugin};
 use crate::refusal::Refusal;
@@ -68,8 +69,15 @@ pub trait Kept<A: Aggregate> {
     #[doc(hidden)]
     fn merge(i: &Call<'_, A>) -> Option<Status>;
     #[doc(hidden)]
-    fn result(i: &Call<'_, A>, row: &mut dyn FnMut(usize, Result<A::Row, Refusal>) -> Option<Status>) -> Option<Status>;
+    fn result(i: &Call<'_, A>, row: &mut Answers<'_, A>) -> Option<Status>;
+    /// Carries out the operations of an agenda; only accumulators of a fixed size can.
+    #[doc(hidden)]
+    fn apply(i: &Call<'_, A>, agenda: &Agenda<'_>, row: &mut Answers<'_, A>) -> Option<Status>;
 }
+
+/// Takes what an operation, by its number, has answered for a row of the output columns;
+/// Some: the call ends here.
+pub(crate) type Answers<'a, A> = dyn FnMut(usize, usize, Result<<A as Aggregate>::Row, Refusal>) -> Option<Status> + 'a;
 
 /// One call: the frame with the input columns bound to it. What serves it answers None
 /// for a frame that cannot be read.
@@ -92,6 +100,9 @@ impl<A: Aggregate> Plugin for AggregateOf<A> {
     }
 
     fn serve(op: Op, f: Frame, columns: &mut Columns<'static>, params: &A::Params) -> Option<Status> {
+        if op == Op::Apply {
+            return apply::serve::<A>(f, columns, params);
+        }
         if op == Op::Add && !columns.bind_inputs(&f, A::Record::FIELDS.iter().map(|f| f.kind)) {
             return None;
         }
@@ -101,17 +112,8 @@ impl<A: Aggregate> Plugin for AggregateOf<A> {
             Op::Add => A::Kept::add(&call),
             Op::Merge => A::Kept::merge(&call),
             Op::Result => {
-                let mut out = Outputs::bind(f, A::Row::FIELDS)?;
-                A::Kept::result(&call, &mut |i, row| {
-                    Some(match row {
-                        Err(e) => f.refuse(e.text()),
-                        Ok(row) => match out.write(i, row) {
-                            Wrote::All => return None,
-                            Wrote::Full => f.full(i),
-                            Wrote::TooLong => f.refuse(LONG_TEXTS),
-                        },
-                    })
-                })
+                let mut out = Outputs::bind(f, A::Row::FIELDS, f.header().groups as usize)?;
+                A::Kept::result(&call, &mut |op, row, answer| out.answer(op, row, answer))
             }
             _ => None,
         }
@@ -125,6 +127,7 @@ impl<A: Aggregate> Plugin for AggregateOf<A> {
             .accumulator(A::Kept::WIDTH, A::SCHEMA)
             .flag("order_insensitive", A::ORDER_INSENSITIVE)
             .flag("exact", A::EXACT)
+            .apply(A::Kept::WIDTH > 0)
             .done()
     }
 }

@@ -1,9 +1,9 @@
 //! Accumulators of a fixed size, changed in place: they lie in the frame itself.
 
-use crate::aggregate::{Aggregate, Call, Kept};
+use crate::aggregate::{Aggregate, Answers, Call, Kept};
+use crate::apply::{Agenda, MERGE, RECORD, RESET, RESULT};
 use crate::column::Record;
 use crate::frame::Status;
-use crate::refusal::Refusal;
 use std::marker::PhantomData;
 use std::mem::{align_of, size_of};
 
@@ -81,10 +81,7 @@ impl<A: Aggregate + Plain> Kept<A> for Fixed {
         let accs = Accs::<A>::open(c, c.frame.header().acc)?;
         for i in 0..c.frame.header().groups as usize {
             c.frame.at_op(i);
-            unsafe {
-                accs.at(i).cast::<u8>().write_bytes(0, Accs::<A>::WIDTH); // the end, too: equal accumulators are equal bytes
-                accs.at(i).write(A::fresh(c.params));
-            }
+            unsafe { accs.renew(i, A::fresh(c.params)) };
         }
         Some(Status::Ok)
     }
@@ -116,13 +113,45 @@ impl<A: Aggregate + Plain> Kept<A> for Fixed {
         Some(Status::Ok)
     }
 
-    fn result(c: &Call<'_, A>, out: &mut dyn FnMut(usize, Result<A::Row, Refusal>) -> Option<Status>) -> Option<Status> {
+    fn result(c: &Call<'_, A>, out: &mut Answers<'_, A>) -> Option<Status> {
         let accs = Accs::<A>::open(c, c.frame.header().acc)?;
         for i in 0..c.frame.header().groups as usize {
             c.frame.at_op(i);
             let acc = unsafe { &*accs.at(i) };
-            if let Some(ended) = out(i, acc.result(c.params)) {
+            if let Some(ended) = out(i, i, acc.result(c.params)) {
                 return Some(ended);
+            }
+        }
+        Some(Status::Ok)
+    }
+
+    fn apply(c: &Call<'_, A>, agenda: &Agenda<'_>, out: &mut Answers<'_, A>) -> Option<Status> {
+        let accs = Accs::<A>::open(c, c.frame.header().acc)?;
+        let columns = A::Record::bound(c.columns);
+        // The record path. The agenda names accumulators and rows that are there.
+        for (i, op) in agenda.ops.iter().enumerate() {
+            c.frame.at_op(i);
+            let (acc, arg) = (op.acc as usize, op.arg as usize);
+            let done = match op.what {
+                RECORD => unsafe { (*accs.at(acc)).add(A::Record::read(&columns, arg), c.params) },
+                RESULT => {
+                    if let Some(ended) = out(i, arg, unsafe { (*accs.at(acc)).result(c.params) }) {
+                        return Some(ended);
+                    }
+                    Ok(())
+                }
+                RESET => {
+                    unsafe { accs.renew(acc, A::fresh(c.params)) };
+                    Ok(())
+                }
+                MERGE => unsafe {
+                    let from = *accs.at(arg);
+                    (*accs.at(acc)).merge(from, c.params)
+                },
+                _ => return None,
+            };
+            if let Err(e) = done {
+                return Some(c.frame.refuse(e.text()));
             }
         }
         Some(Status::Ok)
@@ -147,5 +176,11 @@ impl<A: Plain> Accs<A> {
     #[inline(always)]
     unsafe fn at(&self, i: usize) -> *mut A {
         self.0.add(i * Self::WIDTH).cast()
+    }
+
+    /// Writes a fresh accumulator in place of accumulator i.
+    unsafe fn renew(&self, i: usize, fresh: A) {
+        self.at(i).cast::<u8>().write_bytes(0, Self::WIDTH); // the end, too: equal accumulators are equal bytes
+        self.at(i).write(fresh);
     }
 }

@@ -10,7 +10,8 @@ const ROUNDING: f64 = 1e-9;
 
 impl<A: Aggregate> Twin<A> {
     /// Checks that fresh accumulators are neutral, that parts merged equal the whole
-    /// however it is cut, that result changes nothing, and, if the aggregate says so, that
+    /// however it is cut, that result changes nothing, that many operations in one call do
+    /// what they do one by one, and, if the aggregate says so, that
     /// order does not matter and that equal means equal to the bit. A host believes an
     /// aggregate; a plug-in's tests should not. The error says which law does not hold.
     pub fn laws<'a>(&self, records: &[<A::Record as Record<'a>>::Of]) -> Result<(), String> {
@@ -32,7 +33,8 @@ impl<A: Aggregate> Twin<A> {
             back.reverse();
             self.compare(&whole, self.add(&fresh, &back), "added in reverse")?;
         }
-        self.result_changes_nothing(&whole)
+        self.result_changes_nothing(&whole)?;
+        self.in_one_call(records)
     }
 
     /// Compares an accumulator with the one of the whole, as far as the aggregate promises.

@@ -55,6 +55,7 @@
 
 mod aggregate;
 mod answer;
+mod apply;
 mod assigner;
 mod bytes;
 mod column;

@@ -6,7 +6,8 @@ use crate::frame::{Frame, MAX_COUNT};
 use crate::value::{Kind, Timestamp, Value};
 use std::marker::PhantomData;
 
-/// The part of a frame that all kinds but aggregates have, as it lies in memory.
+/// The part of a frame that all kinds but aggregates have, and tm_aggregate_apply, as it
+/// lies in memory.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 pub(crate) struct Block {
@@ -15,7 +16,7 @@ pub(crate) struct Block {
     pub nkeys: u32,
     pub windows: u32,
     pub nwindows: u32,
-    pub reserved: u32,
+    pub results: u32, // of tm_aggregate_apply: rows of the output columns
     pub lists: [ListBlock; 2],
 }
 

@@ -109,6 +109,14 @@ impl Manifest {
         self.versioned("accumulator", &format!("\"width\":{},", width), schema)
     }
 
+    /// The optional call of aggregates, if it is served.
+    pub fn apply(self, served: bool) -> Manifest {
+        match served {
+            true => self.flag("apply", true),
+            false => self,
+        }
+    }
+
     /// What is kept, if anything is.
     pub fn state(self, kept: bool, schema: u32) -> Manifest {
         match kept {

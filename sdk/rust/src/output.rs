@@ -1,7 +1,8 @@
 //! Output columns: what `row!` declares.
 
 use crate::column::Field;
-use crate::frame::{Descriptor, Frame, TEXT_BYTES};
+use crate::frame::{Descriptor, Frame, Status, TEXT_BYTES};
+use crate::refusal::Refusal;
 use crate::value::{Kind, Timestamp, Value};
 
 /// A type of the fields of a `row!`: i64, f64, bool, String, &str, Timestamp, and an
@@ -45,16 +46,16 @@ struct OutColumn {
 }
 
 /// What became of a row.
-pub(crate) enum Wrote {
+enum Wrote {
     All,
     Full,
     TooLong,
 }
 
 impl Outputs {
-    pub(crate) fn bind(frame: Frame, fields: &[Field]) -> Option<Outputs> {
+    /// Binds the columns, of at most MAX_COUNT rows.
+    pub(crate) fn bind(frame: Frame, fields: &[Field], rows: usize) -> Option<Outputs> {
         let h = frame.header();
-        let rows = h.groups as usize;
         if h.noutcols as usize != fields.len() {
             return None;
         }
@@ -73,7 +74,19 @@ impl Outputs {
         Some(Outputs { frame, columns, row: 0, next: 0, start: 0, full: false, large: false })
     }
 
-    pub(crate) fn write<R: Row>(&mut self, row: usize, r: R) -> Wrote {
+    /// Writes what an operation has answered for a row; Some: the call ends here.
+    pub(crate) fn answer<R: Row>(&mut self, op: usize, row: usize, answer: Result<R, Refusal>) -> Option<Status> {
+        Some(match answer {
+            Err(e) => self.frame.refuse(e.text()),
+            Ok(r) => match self.write(row, r) {
+                Wrote::All => return None,
+                Wrote::Full => self.frame.full(op),
+                Wrote::TooLong => self.frame.refuse(LONG_TEXTS),
+            },
+        })
+    }
+
+    fn write<R: Row>(&mut self, row: usize, r: R) -> Wrote {
         self.row = row;
         self.next = 0;
         self.start = self.frame.header().out_used;

@@ -30,7 +30,8 @@ macro_rules! plugin {
     ($plugin:ty) => {
         $crate::exports!(
             $crate::inner::AggregateOf<$plugin>,
-            tm_aggregate_create Create, tm_aggregate_add Add, tm_aggregate_merge Merge, tm_aggregate_result Result
+            tm_aggregate_create Create, tm_aggregate_add Add, tm_aggregate_merge Merge, tm_aggregate_result Result,
+            tm_aggregate_apply Apply
         );
     };
 }
@@ -44,6 +45,7 @@ pub enum Op {
     Add,
     Merge,
     Result,
+    Apply,
     Process,
     Pair,
     Map,

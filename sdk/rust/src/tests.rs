@@ -1,6 +1,7 @@
 //! Tests of the SDK itself, by its twin.
 
 mod answers;
+mod apply;
 mod frames;
 mod manifests;
 

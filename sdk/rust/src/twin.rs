@@ -3,6 +3,7 @@
 //! on a fresh instance.
 
 mod aggregate;
+pub(crate) mod apply;
 mod assigner;
 pub(crate) mod items;
 mod map;

@@ -1,6 +1,7 @@
 //! Accumulators that vary in size: decoded, changed, encoded.
 
-use crate::aggregate::{Aggregate, Call, Kept};
+use crate::aggregate::{Aggregate, Answers, Call, Kept};
+use crate::apply::Agenda;
 use crate::column::Record;
 use crate::frame::{Status, ACC_BYTES};
 use crate::refusal::Refusal;
@@ -76,16 +77,20 @@ impl<A: Aggregate + Encode> Kept<A> for Varying {
         Some(Status::Ok)
     }
 
-    fn result(c: &Call<'_, A>, out: &mut dyn FnMut(usize, Result<A::Row, Refusal>) -> Option<Status>) -> Option<Status> {
+    fn result(c: &Call<'_, A>, out: &mut Answers<'_, A>) -> Option<Status> {
         let h = c.frame.header();
         let accs = c.frame.pieces(h.acc, h.groups as usize)?;
         for i in 0..h.groups as usize {
             c.frame.at_op(i);
-            if let Some(ended) = out(i, decode(c, accs.at(i)).and_then(|acc| acc.result(c.params))) {
+            if let Some(ended) = out(i, i, decode(c, accs.at(i)).and_then(|acc| acc.result(c.params))) {
                 return Some(ended);
             }
         }
         Some(Status::Ok)
+    }
+
+    fn apply(_: &Call<'_, A>, _: &Agenda<'_>, _: &mut Answers<'_, A>) -> Option<Status> {
+        None // the manifest does not offer it
     }
 }
 

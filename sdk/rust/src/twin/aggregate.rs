@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 
 /// Drives an aggregate in tests as a host does.
 pub struct Twin<A: Aggregate> {
-    args: Vec<Value>,
+    pub(super) args: Vec<Value>,
     aggregate: PhantomData<fn(A)>,
 }
 
@@ -78,10 +78,10 @@ impl<A: Aggregate> Twin<A> {
         let mut c = Folding::<A>::new(&self.args)?;
         c.acc(|h| &mut h.acc, acc);
         let kinds: Vec<Kind> = A::Row::FIELDS.iter().map(|f| f.kind).collect();
-        c.call.w.outputs(&kinds);
+        c.call.w.outputs(&kinds, 1);
         c.serve(Op::Result)?;
         let after = if A::Kept::WIDTH > 0 { c.answered() } else { acc.clone() };
-        Ok((c.call.w.row(&kinds), after))
+        Ok((c.call.w.row(&kinds, 0), after))
     }
 }
 

@@ -138,30 +138,30 @@ impl Writer {
         ListBlock { rows: rows.len() as u32, cols: self.described(&columns, rows), ncols: columns.len() as u32 }
     }
 
-    /// Lays out output columns of one row.
-    pub fn outputs(&mut self, kinds: &[Kind]) {
+    /// Lays out output columns of some rows.
+    pub fn outputs(&mut self, kinds: &[Kind], rows: usize) {
         self.header().noutcols = kinds.len() as u32;
         let cols = self.head(|h| &mut h.outcols, kinds.len() * size_of::<Descriptor>());
         for (k, &kind) in kinds.iter().enumerate() {
-            let (validity, data) = (self.area(8) as u32, self.area(8) as u32);
+            let (validity, data) = (self.area((rows + 63) / 64 * 8) as u32, self.area(8 * rows) as u32);
             *self.descriptor(cols + k * size_of::<Descriptor>()) =
                 Descriptor { kind: kind as u32, flags: HAS_VALIDITY, validity, data, ..Descriptor::default() };
         }
     }
 
-    /// Reads the row that was answered.
-    pub fn row(&mut self, kinds: &[Kind]) -> Vec<Value> {
+    /// Reads row i of what was answered.
+    pub fn row(&mut self, kinds: &[Kind], i: usize) -> Vec<Value> {
         let h = *self.header();
         let mut row = Vec::new();
         for (k, kind) in kinds.iter().enumerate() {
             let d = *self.descriptor(h.outcols as usize + k * size_of::<Descriptor>());
-            let at = d.data as usize;
-            let bits = u64::from_le_bytes(self.read(at, 8).try_into().expect("8 bytes"));
+            let at = d.data as usize + i * if *kind == Kind::Bool { 1 } else { 8 };
+            let number = |w: &Writer| u64::from_le_bytes(w.read(at, 8).try_into().expect("8 bytes"));
             row.push(match kind {
-                _ if self.read(d.validity as usize, 1)[0] & 1 == 0 => Value::Null,
-                Kind::Int64 => Value::Int64(bits as i64),
-                Kind::Float64 => Value::Float64(f64::from_bits(bits)),
-                Kind::Timestamp => Value::Timestamp(Timestamp(bits as i64)),
+                _ if self.read(d.validity as usize + i / 8, 1)[0] >> (i % 8) & 1 == 0 => Value::Null,
+                Kind::Int64 => Value::Int64(number(self) as i64),
+                Kind::Float64 => Value::Float64(f64::from_bits(number(self))),
+                Kind::Timestamp => Value::Timestamp(Timestamp(number(self) as i64)),
                 Kind::Bool => Value::Bool(self.read(at, 1)[0] != 0),
                 Kind::String => {
                     let (off, n) = (self.number(at) as usize, self.number(at + 4) as usize);
