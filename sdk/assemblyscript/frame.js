@@ -125,9 +125,8 @@ export class Frame {
     return this.described([TIME, ...columns], records.map(({ time, values }) => ({ ...values, [TIME.name]: time })), what);
   }
 
-  /** Lays out output columns for all groups. */
-  outputs(columns) {
-    const n = this.get("groups");
+  /** Lays out output columns of n rows, by default one for each group. */
+  outputs(columns, n = this.get("groups")) {
     this.set("noutcols", columns.length);
     this.set("outcols", this.area(DESCRIPTOR * columns.length));
     columns.forEach((c, i) => {

@@ -1,10 +1,12 @@
 // The laws of aggregates (abi/SPEC.md, section 6), checked on some records.
+import { bothWays } from "./apply.js";
 
 /**
  * Checks that fresh accumulators are neutral, that parts merged equal the whole however
- * it is cut, that result changes nothing, and, if the manifest says so, that order does
- * not matter and that equal means equal to the bit. Otherwise numbers may differ by
- * rounding. Throws an Error that says what is broken.
+ * it is cut, that result changes nothing, that many operations in one call do what single
+ * calls do, and, if the manifest says so, that order does not matter and that equal means
+ * equal to the bit. Otherwise numbers may differ by rounding. Throws an Error that says
+ * what is broken.
  */
 export function laws(twin, records) {
   const { order_insensitive: anyOrder, exact } = twin.spec, n = records.length;
@@ -33,6 +35,15 @@ export function laws(twin, records) {
   if (before.accs.length > 0 && !equalBytes(whole, before.accs[0])) {
     throw new Error(`result changed the accumulator from ${hex(whole)} to ${hex(before.accs[0])}`);
   }
+  if (twin.spec.apply) inOneCall(twin, records);
+}
+
+function inOneCall(twin, records) {
+  const { one, single } = bothWays(twin, records);
+  single.rows.forEach((row, i) => {
+    if (!equalRows(row, one.rows[i], Object.is)) throw new Error(`in one call: result ${i} is ${show(one.rows[i])}, not ${show(row)} as by single calls`);
+  });
+  if (!equalBytes(single.acc, one.acc)) throw new Error(`in one call: accumulator is ${hex(one.acc)}, not ${hex(single.acc)} as by single calls`);
 }
 
 /** How far numbers may lie apart, in parts of the larger. */

@@ -87,7 +87,7 @@ test("the manifest", () => {
         { name: "limit", type: "int64" }, { name: "strict", type: "bool", default: false },
       ],
       accumulator: { width: 40, schema: 1 }, // four of 8 bytes, one of 4 and a bool, rounded up to 8
-      order_insensitive: false, exact: false,
+      order_insensitive: false, exact: false, apply: true,
     },
   });
 });

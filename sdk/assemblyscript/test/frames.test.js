@@ -1,11 +1,12 @@
 // Frames that a host must not write: each has one word wrong.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { AssignerTwin, load, PairTwin, ProcessTwin, TriggerTwin, WatermarkTwin } from "../twin.js";
+import { agendaFrame, MERGE, RECORD, RESET, RESULT } from "../apply.js";
+import { AssignerTwin, load, PairTwin, ProcessTwin, TriggerTwin, Twin, WatermarkTwin } from "../twin.js";
 
 const plugin = (name) => load(new URL(`../testdata/${name}`, import.meta.url));
 const BAD_FRAME = 3, HUGE = 0xFFFFFFF8;
-const BLOCK = 60, ITEMS = 0, KEYS = 4, NKEYS = 8, WINDOWS = 12, ROWS = 24, COLS = 28, NCOLS = 32;
+const BLOCK = 60, ITEMS = 0, KEYS = 4, NKEYS = 8, WINDOWS = 12, RESULTS = 20, ROWS = 24, COLS = 28, NCOLS = 32;
 
 /** A frame for items, with what change does to it; gives the status. */
 function status(twin, items, change) {
@@ -45,7 +46,7 @@ const anywhere = [
   (f) => f.word(COLS, HUGE),
   (f) => f.word(NCOLS, 9),
   (f) => f.word(NCOLS, 0),
-  (f) => f.frame.u32(f.frame.load(f.block + COLS), 9), // the kind of the times
+  (f) => f.frame.u32(f.frame.load(f.block + COLS), 9), // the kind of the first column
 ];
 
 test("frames of a process function", async () => {
@@ -75,9 +76,43 @@ test("frames of the other kinds", async () => {
   check(new AssignerTwin(await plugin("spans")), [record({ size: 1, times: 1 })], [...anywhere, (f) => f.head("rows", 0), (f) => f.head("rows", 2)]);
 });
 
+/** Frames of operations on accumulators, each with the last one that was made. */
+function agendas(twin) {
+  const made = { export: "tm_aggregate_apply", start: () => twin.start(), frame: (agenda, _, instance) => made.last = agendaFrame(twin, instance, agenda) };
+  return made;
+}
+
+test("frames of operations on accumulators", async () => {
+  const every = new Twin(await plugin("every")), acc = every.add(null, { i: 1, s: "x" }), twin = agendas(every);
+  const ops = [{ what: RECORD }, { what: RESULT }, { what: RESET }, { what: MERGE, acc: 1, arg: 0 }, { what: RECORD, acc: 1, arg: 1 }];
+  const agenda = { ops, records: [{ i: 2, f: 1, b: true, s: "é", t: 3 }, {}], accs: [acc, acc] };
+  const cell = (list, column, word, v) => (f) => f.frame.u32(list(f) + 32 * column + 4 * word, v);
+  const input = (f) => f.frame.load(f.block + COLS), output = (f) => f.frame.get("outcols");
+  check(twin, agenda, [
+    ...anywhere, (f) => f.word(ITEMS, HUGE), (f) => f.head("groups", 1), (f) => f.head("groups", 0), (f) => f.head("groups", 0x100000), (f) => f.head("acc", HUGE),
+    (f) => f.word(ROWS, 1), (f) => f.word(RESULTS, 0), (f) => f.word(RESULTS, 0x200000), (f) => f.head("noutcols", 4), (f) => f.head("outcols", HUGE),
+    ...[0, 1, 2, 3, 4].flatMap((c) => [2, 3].flatMap((word) => [cell(input, c, word, HUGE), cell(output, c, word, HUGE)])), // validity and data
+    cell(input, 3, 4, HUGE), cell(output, 3, 0, 1),
+  ]);
+  for (const change of [
+    (f) => f.item(4, 16, 0, 4), (f) => f.item(4, 16, 4, 2), (f) => f.item(4, 16, 8, 2), // what, accumulator, record
+    (f) => f.item(1, 16, 8, 1), (f) => f.item(2, 16, 8, 1), (f) => f.item(3, 16, 8, 2), // row of the results, of a reset none, accumulator
+    (f) => f.item(4, 16, 4, HUGE), (f) => f.item(4, 16, 8, HUGE), (f) => f.item(3, 16, 8, HUGE),
+  ]) {
+    assert.equal(status(twin, agenda, change), BAD_FRAME, String(change));
+    assert.deepEqual(twin.last.fixed(2, acc.length), [acc, acc], `${change}: nothing has been carried out`);
+  }
+});
+
+test("accumulators of varying size take no operations", async () => {
+  const distinct = new Twin(await load(new URL("../../../plugins/assemblyscript/distinct", import.meta.url)));
+  assert.equal("apply" in distinct.spec, false);
+  assert.equal(status(agendas(distinct), { ops: [{ what: RESET }], records: [], accs: [distinct.create()] }, () => {}), BAD_FRAME);
+});
+
 test("a call of another kind, and one before the arguments are known", async () => {
   const twin = new PairTwin(await plugin("pairs")), items = twin.pairs([{ values: { n: 1 } }], [{ values: {} }]);
-  for (const name of ["tm_process", "tm_map", "tm_watermark", "tm_watermark_tick", "tm_trigger", "tm_assign", "tm_aggregate_add", "tm_aggregate_create", "tm_aggregate_merge", "tm_aggregate_result"]) {
+  for (const name of ["tm_process", "tm_map", "tm_watermark", "tm_watermark_tick", "tm_trigger", "tm_assign", "tm_aggregate_add", "tm_aggregate_create", "tm_aggregate_merge", "tm_aggregate_result", "tm_aggregate_apply"]) {
     twin.export = name;
     assert.equal(status(twin, items, () => {}), BAD_FRAME, name);
   }

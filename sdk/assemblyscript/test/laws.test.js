@@ -15,6 +15,7 @@ test("each fault is found", () => {
     ["first", /the parts exchanged: accumulator is /],
     ["early", /^merged at record 0 of 3: accumulator is /],
     ["sorry", /^cannot$/],
+    ["counting", /^in one call: result 1 is \{"total":"7n"\}, not \{"total":"6n"\} as by single calls$/],
   ]) {
     assert.throws(() => new Twin(sum, { fault }).laws(...records), { message: want }, fault);
   }

@@ -1,5 +1,6 @@
 // What both sorts of aggregates share.
 import { answer } from "./answer";
+import { Agenda } from "./apply";
 import { bindInputs } from "./column";
 import { Frame, Status } from "./frame";
 import { checkInputs, checkOutputs, checkSchema, Json } from "./manifest";
@@ -9,6 +10,8 @@ import { Spec } from "./spec";
 
 /** A registered aggregate. */
 export abstract class Aggregate extends Plugin {
+  private agenda: Agenda = new Agenda();
+
   /** width is the bytes of an accumulator; 0: it varies. */
   constructor(private own: Spec, private width: u32) { super(own, "aggregate", "aggregate"); }
 
@@ -20,6 +23,8 @@ export abstract class Aggregate extends Plugin {
   protected abstract write(i: u32): string | null;
   /** Finds the accumulators of a call to result. */
   protected abstract openAccs(f: Frame): bool;
+  /** Carries out operations; only accumulators of a fixed size have them. */
+  protected apply(f: Frame, agenda: Agenda): Status { return Status.BAD_FRAME; }
 
   check(): string | null {
     const s = this.own;
@@ -38,6 +43,7 @@ export abstract class Aggregate extends Plugin {
     to.member("accumulator", accumulator.object());
     to.bool("order_insensitive", s.orderInsensitive);
     to.bool("exact", s.exact);
+    if (this.width > 0) to.bool("apply", true);
   }
 
   protected serve(o: Op, f: Frame): Status {
@@ -45,7 +51,8 @@ export abstract class Aggregate extends Plugin {
       case Op.CREATE: return this.create(f);
       case Op.ADD: return bindInputs(f, this.own.inputs) ? this.add(f) : Status.BAD_FRAME;
       case Op.MERGE: return this.merge(f);
-      case Op.RESULT: return bindOutputs(f, this.own.outputs) && this.openAccs(f) ? this.result(f) : Status.BAD_FRAME;
+      case Op.RESULT: return bindOutputs(f, this.own.outputs, f.groups) && this.openAccs(f) ? this.result(f) : Status.BAD_FRAME;
+      case Op.APPLY: return this.agenda.open(f, this.own.inputs, this.own.outputs) ? this.apply(f, this.agenda) : Status.BAD_FRAME;
       default: return Status.BAD_FRAME;
     }
   }
@@ -54,7 +61,7 @@ export abstract class Aggregate extends Plugin {
     answer.open(f);
     for (let i: u32 = 0, n = f.groups; i < n; i++) {
       answer.begin(i);
-      answer.result();
+      answer.result(i);
       const status = answer.end(this.write(i));
       if (status != Status.OK) return status;
     }

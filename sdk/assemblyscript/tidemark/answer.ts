@@ -60,9 +60,9 @@ class Answer {
     this.full = this.long = false;
   }
 
-  /** Opens the result row of the item, whose place the host has laid out. */
-  result(): void {
-    this.row = this.item;
+  /** Opens a result row, whose place the host has laid out. */
+  result(row: Row): void {
+    this.row = row;
     this.texts = this.f.outUsed;
     this.base = 0;
   }

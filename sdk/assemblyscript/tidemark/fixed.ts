@@ -1,5 +1,7 @@
 // Accumulators of a fixed size, changed in place.
 import { Aggregate } from "./aggregate";
+import { answer } from "./answer";
+import { Agenda, Step } from "./apply";
 import { Frame, refuses, Status } from "./frame";
 import { checkPlain, widthOf } from "./plain";
 import { mistake, register } from "./plugin";
@@ -41,13 +43,18 @@ export class Fixed<A> extends Aggregate {
   protected create(f: Frame): Status {
     const at = this.row(f, f.acc);
     if (at == 0) return Status.BAD_FRAME;
-    memory.fill(at, 0, f.groups * widthOf<A>()); // the padding too, so that equal accumulators are equal bytes
     const fresh = instantiate<A>();
     for (let i: u32 = 0; i < f.groups; i++) {
       f.op = i;
-      memory.copy(at + i * widthOf<A>(), changetype<usize>(fresh), offsetof<A>());
+      this.renew(at + i * widthOf<A>(), fresh);
     }
     return Status.OK;
+  }
+
+  /** Makes the accumulator at an address a fresh one. */
+  private renew(at: usize, fresh: A): void {
+    memory.fill(at, 0, widthOf<A>()); // the padding too, so that equal accumulators are equal bytes
+    memory.copy(at, changetype<usize>(fresh), offsetof<A>());
   }
 
   protected add(f: Frame): Status {
@@ -67,6 +74,38 @@ export class Fixed<A> extends Aggregate {
     for (let i: u32 = 0, n = f.groups; i < n; i++) {
       f.op = i;
       const why = changetype<A>(at + i * widthOf<A>()).merge(changetype<A>(from + i * widthOf<A>()));
+      if (refuses(why)) return f.refuse(why);
+    }
+    return Status.OK;
+  }
+
+  protected apply(f: Frame, agenda: Agenda): Status {
+    const at = this.row(f, f.acc);
+    if (at == 0) return Status.BAD_FRAME;
+    const fresh = instantiate<A>();
+    answer.open(f);
+    for (let i: u32 = 0, n = f.rows; i < n; i++) {
+      const o = agenda.at(i), to = at + o.acc * widthOf<A>();
+      f.op = i;
+      let why: string | null = null;
+      switch (o.what) {
+        case Step.RECORD: // the record path
+          why = changetype<A>(to).add(o.arg);
+          break;
+        case Step.RESULT: {
+          answer.begin(i);
+          answer.result(o.arg);
+          const status = answer.end(changetype<A>(to).result(o.arg));
+          if (status != Status.OK) return status;
+          break;
+        }
+        case Step.RESET:
+          this.renew(to, fresh);
+          break;
+        case Step.MERGE:
+          why = changetype<A>(to).merge(changetype<A>(at + o.arg * widthOf<A>()));
+          break;
+      }
       if (refuses(why)) return f.refuse(why);
     }
     return Status.OK;

@@ -16,7 +16,7 @@ export class Block {
   nkeys: u32;
   windows: u32;
   nwindows: u32;
-  zero: u32;
+  results: u32; // rows of the output columns, of an agenda
   rows0: u32; // two ListBlock
   cols0: u32;
   ncols0: u32;

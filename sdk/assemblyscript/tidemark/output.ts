@@ -23,11 +23,11 @@ export abstract class Output {
     return this.data + (<usize>w << align);
   }
 
-  /** Points the column at a frame with a row for each group. Called by the SDK. */
-  bind(f: Frame, d: Descriptor): bool {
+  /** Points the column at a frame in which it has some rows. Called by the SDK. */
+  bind(f: Frame, d: Descriptor, rows: u32): bool {
     if (d.kind != <u32>this.kind) return false;
-    const valid = f.area(d.validity, (f.groups + 63) / 64 * 8);
-    const data = f.area(d.data, this.kind == Kind.BOOL ? f.groups : 8 * f.groups);
+    const valid = f.area(d.validity, (rows + 63) / 64 * 8);
+    const data = f.area(d.data, this.kind == Kind.BOOL ? rows : 8 * rows);
     this.point(0, valid, 0, data);
     return valid != 0 && data != 0;
   }
@@ -114,12 +114,12 @@ export class StringOutput extends Output {
   }
 }
 
-/** Points all output columns at the frame. Called by the SDK. */
-export function bindOutputs(f: Frame, cols: Output[]): bool {
+/** Points all output columns at the frame, in which they have some rows. Called by the SDK. */
+export function bindOutputs(f: Frame, cols: Output[], rows: u32): bool {
   const at = f.area(f.outcols, f.noutcols * offsetof<Descriptor>());
   if (f.noutcols != <u32>cols.length || at == 0) return false;
   for (let i = 0; i < cols.length; i++) {
-    if (!cols[i].bind(f, changetype<Descriptor>(at + i * offsetof<Descriptor>()))) return false;
+    if (!cols[i].bind(f, changetype<Descriptor>(at + i * offsetof<Descriptor>()), rows)) return false;
   }
   return true;
 }

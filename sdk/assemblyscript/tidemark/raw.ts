@@ -13,6 +13,7 @@ export function tm_aggregate_create(frame: i32): i32 { return serve(Op.CREATE, f
 export function tm_aggregate_add(frame: i32): i32 { return serve(Op.ADD, frame); }
 export function tm_aggregate_merge(frame: i32): i32 { return serve(Op.MERGE, frame); }
 export function tm_aggregate_result(frame: i32): i32 { return serve(Op.RESULT, frame); }
+export function tm_aggregate_apply(frame: i32): i32 { return serve(Op.APPLY, frame); }
 export function tm_process(frame: i32): i32 { return serve(Op.PROCESS, frame); }
 export function tm_pair(frame: i32): i32 { return serve(Op.PAIR, frame); }
 export function tm_map(frame: i32): i32 { return serve(Op.MAP, frame); }
