@@ -1,7 +1,7 @@
 // Many operations on accumulators in one call.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { apply, bothWays, MERGE, RECORD, RESET, RESULT } from "../apply.js";
+import { agendaFrame, apply, bothWays, MERGE, RECORD, RESET, RESULT } from "../apply.js";
 import { load, Refusal, Trap, Twin } from "../twin.js";
 
 const every = await load(new URL("../testdata/every", import.meta.url));
@@ -47,6 +47,14 @@ test("a call stops at a result that does not fit", () => {
   assert.deepEqual([whole.done, whole.used, whole.rows[2]], [6, 4002, {}]);
   const none = apply(twin, { ...agenda, room: 1799 });
   assert.deepEqual([none.done, none.used, none.accs], [0, 0, [long, longer]]);
+});
+
+// A record is in the frame once: garbage is out of all proportion to its bytes.
+test("a long text goes into many accumulators", () => {
+  const text = "x".repeat(8000), ops = Array.from({ length: 5000 }, () => ({ what: RECORD })), instance = twin.start();
+  const frame = agendaFrame(twin, instance, { ops, records: [{ s: text }], accs: [fresh] });
+  frame.serve("tm_aggregate_apply"); // 80 MB of strings
+  assert.ok(instance.exports.memory.buffer.byteLength < 20 << 20, `${instance.exports.memory.buffer.byteLength} bytes of memory`);
 });
 
 test("what is refused, or breaks down, is named", () => {

@@ -1,7 +1,7 @@
 // What a frame of tm_aggregate_apply carries (abi/SPEC.md, section 3): operations on
 // accumulators of a fixed size, in the order in which they happen.
 import { bindColumns, Input } from "./column";
-import { Frame, MAX_COUNT } from "./frame";
+import { Descriptor, Frame, Kind, MAX_COUNT } from "./frame";
 import { Block } from "./items";
 import { bindOutputs, Output } from "./output";
 
@@ -21,6 +21,8 @@ export class Operation {
 /** The operations of a frame. */
 export class Agenda {
   private ops: usize = 0;
+  /** The bytes of text that a record has on average. */
+  text: u32 = 0;
 
   /**
    * Points columns at a frame, and checks that each operation names what there is, before
@@ -33,6 +35,11 @@ export class Agenda {
     this.ops = f.area(b.items, f.rows * offsetof<Operation>());
     if (this.ops == 0 || records > MAX_COUNT || results > MAX_COUNT || b.ncols0 != <u32>inputs.length) return false;
     if (!bindColumns(f, b.cols0, records, inputs) || !bindOutputs(f, outputs, results)) return false;
+    this.text = 0;
+    for (let i: u32 = 0, n = b.ncols0; i < n && records > 0; i++) {
+      const d = changetype<Descriptor>(f.at(b.cols0) + i * offsetof<Descriptor>());
+      if (d.kind == Kind.STRING) this.text += d.blobSize / records;
+    }
     for (let i: u32 = 0, n = f.rows; i < n; i++) {
       const o = this.at(i);
       let limit: u32 = 0; // of the argument; there is no other operation

@@ -3,6 +3,7 @@ import { Aggregate } from "./aggregate";
 import { answer } from "./answer";
 import { Agenda, Step } from "./apply";
 import { Frame, refuses, Status } from "./frame";
+import { breathe } from "./garbage";
 import { checkPlain, widthOf } from "./plain";
 import { mistake, register } from "./plugin";
 import { Spec } from "./spec";
@@ -33,6 +34,7 @@ export function fixedAggregate<A>(spec: Spec): void {
 /** Exported for the tests of the SDK. */
 export class Fixed<A> extends Aggregate {
   private accs: usize = 0; // of a call to result
+  private fresh: A | null = null; // what arguments make of one; null: not yet known
 
   /** The address of the row of accumulators at an offset, or 0. */
   private row(f: Frame, off: u32): usize {
@@ -43,18 +45,18 @@ export class Fixed<A> extends Aggregate {
   protected create(f: Frame): Status {
     const at = this.row(f, f.acc);
     if (at == 0) return Status.BAD_FRAME;
-    const fresh = instantiate<A>();
     for (let i: u32 = 0; i < f.groups; i++) {
       f.op = i;
-      this.renew(at + i * widthOf<A>(), fresh);
+      this.renew(at + i * widthOf<A>());
     }
     return Status.OK;
   }
 
   /** Makes the accumulator at an address a fresh one. */
-  private renew(at: usize, fresh: A): void {
+  private renew(at: usize): void {
+    if (this.fresh === null) this.fresh = instantiate<A>();
     memory.fill(at, 0, widthOf<A>()); // the padding too, so that equal accumulators are equal bytes
-    memory.copy(at, changetype<usize>(fresh), offsetof<A>());
+    memory.copy(at, changetype<usize>(this.fresh), offsetof<A>());
   }
 
   protected add(f: Frame): Status {
@@ -82,7 +84,6 @@ export class Fixed<A> extends Aggregate {
   protected apply(f: Frame, agenda: Agenda): Status {
     const at = this.row(f, f.acc);
     if (at == 0) return Status.BAD_FRAME;
-    const fresh = instantiate<A>();
     answer.open(f);
     for (let i: u32 = 0, n = f.rows; i < n; i++) {
       const o = agenda.at(i), to = at + o.acc * widthOf<A>();
@@ -100,13 +101,14 @@ export class Fixed<A> extends Aggregate {
           break;
         }
         case Step.RESET:
-          this.renew(to, fresh);
+          this.renew(to);
           break;
         case Step.MERGE:
           why = changetype<A>(to).merge(changetype<A>(at + o.arg * widthOf<A>()));
           break;
       }
       if (refuses(why)) return f.refuse(why);
+      breathe(agenda.text); // a record is in the frame once, however many accumulators it goes into
     }
     return Status.OK;
   }

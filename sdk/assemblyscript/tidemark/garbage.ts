@@ -3,13 +3,16 @@
 import { registered } from "./plugin";
 
 // How much garbage there is nobody counts, so it is taken to be in proportion to the
-// bytes of the frames; memory that grows all the same says that this is too little, and
+// bytes that are read; memory that grows all the same says that this is too little, and
 // halves the time to the next collection.
 let debt: u32 = 0;
 let bearable: u32 = 1 << 20;
 let pages: i32 = 0;
 
-/** Collects garbage if it is time to. bytes are those of frames since the last call of this. */
+/**
+ * Collects garbage if it is time to. bytes are those that have been read since the
+ * last call of this.
+ */
 export function breathe(bytes: u32): void {
   debt += bytes;
   const grown = memory.size() > pages;

@@ -2,6 +2,7 @@
 // them. It and print.ts are the files that know WebAssembly; ../exports.ts names it to
 // the compiler.
 import { ARENA_BYTES, Frame, Status } from "./frame";
+import { breathe } from "./garbage";
 import { Op, registered } from "./plugin";
 
 /** Where the host writes frames. */
@@ -42,23 +43,4 @@ function serve(o: Op, at: i32): i32 {
   const status = p.call(o, f, ARENA_BYTES - off);
   if (status != Status.BAD_FRAME) breathe(f.size - f.outCap + f.outUsed);
   return status;
-}
-
-// Garbage is collected between calls, when nothing on the stack refers to an object.
-// How much there is nobody counts, so it is taken to be in proportion to the bytes of
-// the frames; memory that grows all the same says that this is too little, and halves
-// the time to the next collection.
-let debt: u32 = 0;
-let bearable: u32 = 1 << 20;
-let pages: i32 = 0;
-
-function breathe(bytes: u32): void {
-  debt += bytes;
-  const grown = memory.size() > pages;
-  if (debt < bearable && !grown) return;
-  if (grown && pages > 0) bearable >>= 1;
-  registered!.rest();
-  __collect();
-  pages = memory.size();
-  debt = 0;
 }
