@@ -49,6 +49,12 @@ test("a call stops at a result that does not fit", () => {
   assert.deepEqual([none.done, none.used, none.accs], [0, 0, [long, longer]]);
 });
 
+test("nothing of a row stays of which one text fits and the next does not", async () => {
+  const numbers = new Twin(await load(new URL("../testdata/numbers", import.meta.url)), { b: 1 });
+  const { done, used } = apply(numbers, { ops: [{ what: RESULT }], records: [], accs: [numbers.create()], room: 20 }); // 7 bytes, and 39
+  assert.deepEqual({ done, used }, { done: 0, used: 0 });
+});
+
 // A record is in the frame once: garbage is out of all proportion to its bytes.
 test("a long text goes into many accumulators", () => {
   const text = "x".repeat(8000), ops = Array.from({ length: 5000 }, () => ({ what: RECORD })), instance = twin.start();
