@@ -53,7 +53,7 @@ func (a *Aggregate) apply(f frame) status {
 		int(f.noutcols) != len(a.spec.Outputs) || !bindColumns(f, list.cols, int(list.rows), a.spec.Inputs) || !bindColumns(f, f.outcols, int(b.results), a.spec.Outputs) {
 		return badFrame
 	}
-	limits := [...]uint32{applyRecord: list.rows, applyResult: b.results, applyReset: maxCount, applyMerge: f.groups}
+	limits := [...]uint32{applyRecord: list.rows, applyResult: b.results, applyReset: 1, applyMerge: f.groups}
 	for i := range ops {
 		if o := &ops[i]; o.what > applyMerge || o.acc >= f.groups || o.arg >= limits[o.what] {
 			return badFrame

@@ -122,7 +122,7 @@ func TestAnAgendaThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	acc := make(Acc, 24)
-	for _, op := range []contentOp{{what: 4}, {acc: 1}, {arg: 1}, {what: applyMerge, arg: 1}} {
+	for _, op := range []contentOp{{what: 4}, {acc: 1}, {arg: 1}, {what: applyReset, arg: 1}, {what: applyMerge, arg: 1}} {
 		if _, _, _, err := twin.apply(agenda{rows: []Values{{}}, ops: []contentOp{{}, op}, accs: []Acc{acc}}); err != errBadFrame {
 			t.Errorf("%+v: got %v", op, err)
 		}
