@@ -61,7 +61,7 @@ func newPluginNewCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&lang, "lang", "", "language: "+languages)
-	cmd.Flags().StringVar(&kind, "kind", toolchain.Kinds("go")[0], "kind: "+strings.Join(toolchain.Kinds("go"), ", ")+" in go, "+toolchain.Kinds("c")[0]+" in other languages")
+	cmd.Flags().StringVar(&kind, "kind", toolchain.Kinds("go")[0], "kind: "+strings.Join(toolchain.Kinds("go"), ", "))
 	return cmd
 }
 
