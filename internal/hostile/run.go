@@ -59,6 +59,12 @@ func run() []Case {
 		{Name: "a loop in tm_watermark_tick", Module: does(`"watermark": {"inputs": []}`, "tm_watermark_tick tm_watermark", endless),
 			Job:     strings.NewReplacer("{out_of_orderness: 0s}", "{plugin: p}", "follow: false", "follow: true").Replace(stepsJob("", counting("in", ""))),
 			Message: noMore},
+		{Name: "a loop in tm_assign", Module: does(`"assigner": {"inputs": []}`, "tm_assign", endless),
+			Job: strings.Replace(stepsJob("", counting("in", "")), "{tumbling: 1s}", "{plugin: p}", 1), Input: records(1), Message: noMore},
+		// What an agenda cannot do single calls do: they answer, and the job goes on.
+		{Name: "a loop in apply", Module: does(`"aggregate": {"inputs": [], "outputs": [{"name": "w", "type": "int64"}], "accumulator": {"width": 8, "schema": 1}, "apply": true}`,
+			"tm_aggregate_apply tm_aggregate_create tm_aggregate_add tm_aggregate_merge tm_aggregate_result", endless),
+			Job: stepsJob("", "  s:\n    from: in\n    key: [k]\n    window: {tumbling: 1s}\n    trigger: {count: 1}\n    aggregates: {w: {plugin: p}}\n"), Input: records(1)},
 
 		// Calls and memory.
 		odd("recursion without end", "stack overflow in forever", -9),
