@@ -23,6 +23,7 @@ type agenda struct {
 	after   []after
 	stages  []mark // where stages end; the last one has not
 	rows    int    // in the lists of all firings
+	undo    []unfired
 
 	first, stage uint64 // numbers of the first stage and of this one; they are never used again
 }
@@ -36,6 +37,12 @@ type after struct {
 	pane *pane
 	cell cell // of a purge
 	ends bool
+}
+
+// unfired is what a firing changes of its pane, as it was before.
+type unfired struct {
+	ended    bool
+	replaces []stream.Window
 }
 
 // moment is what a firing sees of time.
@@ -240,10 +247,10 @@ func (o *General) atOnce() (*udf.Failure, error) {
 		return f, err
 	}
 	// Each firing is described as those before it have left its pane.
-	var undo []pane
+	s.undo = s.undo[:0]
 	for _, c := range s.cells {
 		o.describe(r, c)
-		undo = append(undo, pane{ended: c.pane.ended, replaces: c.pane.replaces})
+		s.undo = append(s.undo, unfired{c.pane.ended, c.pane.replaces})
 		o.table.Fire(c.slot)
 		c.firing.done()
 	}
@@ -252,7 +259,7 @@ func (o *General) atOnce() (*udf.Failure, error) {
 		if f, _, err := o.process.run(r, o.moments(s.cells), s.cells); f != nil || err != nil {
 			for i := len(s.cells) - 1; i >= 0; i-- {
 				c := s.cells[i]
-				c.pane.ended, c.pane.replaces = undo[i].ended, undo[i].replaces
+				c.pane.ended, c.pane.replaces = s.undo[i].ended, s.undo[i].replaces
 				o.table.Unfire(c.slot)
 			}
 			return f, err
