@@ -4,7 +4,6 @@ package tidemark
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 )
@@ -44,30 +43,19 @@ const maxWindows = 1000
 // time, or with a null in a column that is not declared nullable, is left out and is in no
 // window.
 func (t *AssignerTwin) Show(records ...Record) ([][]Span, error) {
-	mu.Lock()
-	defer mu.Unlock()
 	windows := make([][]Span, len(records))
-	var shown []Record
-	var place []int
-	for i, r := range records {
-		if r.Time != NoTime && !lacks(t.a.spec.Inputs, r.Values) {
-			shown, place = append(shown, r), append(place, i)
+	calls := singles{m: t.a, op: opAssign, records: t.a.records, room: t.room, configure: func() error {
+		t.a.ready = false
+		return configureTwin(t.a, t.a.spec.Params, t.args)
+	}}
+	err := calls.show(records, func(r Record) bool { return r.Time != NoTime && !lacks(t.a.spec.Inputs, r.Values) }, func(at int, body []byte) {
+		w := Span{Timestamp(binary.LittleEndian.Uint64(body)), Timestamp(binary.LittleEndian.Uint64(body[8:]))}
+		if !slices.Contains(windows[at], w) {
+			windows[at] = append(windows[at], w)
 		}
-	}
-	for done := 0; done < len(shown); {
-		n, err := t.call(shown[done:], func(i int, w Span) {
-			if at := place[done+i]; !slices.Contains(windows[at], w) {
-				windows[at] = append(windows[at], w)
-			}
-		})
-		if err != nil {
-			var refusal *Refusal
-			if errors.As(err, &refusal) && refusal.Op >= 0 {
-				refusal.Op = place[done+refusal.Op]
-			}
-			return nil, err
-		}
-		done += n
+	})
+	if err != nil {
+		return nil, err
 	}
 	for i, list := range windows {
 		if problem := t.problem(list); problem != "" {
@@ -91,33 +79,4 @@ func (t *AssignerTwin) problem(list []Span) string {
 		return fmt.Sprintf("%d windows, a record can be in %d", len(list), maxWindows)
 	}
 	return ""
-}
-
-// call makes one call, and returns how many records it completed.
-func (t *AssignerTwin) call(records []Record, window func(i int, w Span)) (int, error) {
-	t.a.ready = false
-	if err := configureTwin(t.a, t.a.spec.Params, t.args); err != nil {
-		return 0, err
-	}
-	w := newWriter()
-	w.h.rows = uint32(len(records))
-	w.h.block = w.area(48)
-	b := (*block)(arenaAt(uintptr(w.h.block)))
-	if err := w.records(&b.lists[0], t.a.records, records); err != nil {
-		return 0, err
-	}
-	st, err := w.serve(t.a, opAssign, t.room)
-	if err != nil {
-		return 0, err
-	}
-	n := len(records)
-	if st == outputFull {
-		if n = int(w.h.done); n == 0 {
-			return 0, errNoRoom
-		}
-	}
-	w.entries(func(i int, _ uint32, body []byte) {
-		window(i, Span{Timestamp(binary.LittleEndian.Uint64(body)), Timestamp(binary.LittleEndian.Uint64(body[8:]))})
-	})
-	return n, nil
 }

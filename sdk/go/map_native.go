@@ -2,8 +2,6 @@
 
 package tidemark
 
-import "errors"
-
 // MapTwin drives a function of single records in tests as a host does. Each call is one
 // on a fresh instance.
 type MapTwin struct {
@@ -31,56 +29,16 @@ func NewMapTwin(m *MapFunction, args Values) (*MapTwin, error) {
 // error, a *Refusal with the record in Op if it refused one, there is nothing. A record in
 // which a column is null that is not declared nullable is left out, and gives nothing.
 func (t *MapTwin) Show(records ...Record) ([][]Values, error) {
-	mu.Lock()
-	defer mu.Unlock()
 	made := make([][]Values, len(records))
-	var shown []Record
-	var place []int
-	for i, r := range records {
-		if !lacks(t.m.spec.Inputs, r.Values) {
-			shown, place = append(shown, r), append(place, i)
-		}
-	}
-	for done := 0; done < len(shown); {
-		n, err := t.call(shown[done:], func(i int, row Values) {
-			at := place[done+i]
-			made[at] = append(made[at], row)
-		})
-		if err != nil {
-			var refusal *Refusal
-			if errors.As(err, &refusal) && refusal.Op >= 0 {
-				refusal.Op = place[done+refusal.Op]
-			}
-			return nil, err
-		}
-		done += n
+	calls := singles{m: t.m, op: opMap, records: t.m.records, room: t.room, configure: func() error {
+		t.m.ready = false
+		return configureTwin(t.m, t.m.spec.Params, t.args)
+	}}
+	err := calls.show(records, func(r Record) bool { return !lacks(t.m.spec.Inputs, r.Values) }, func(at int, body []byte) {
+		made[at] = append(made[at], rowOf(body, t.m.spec.Outputs))
+	})
+	if err != nil {
+		return nil, err
 	}
 	return made, nil
-}
-
-// call makes one call, and returns how many records it completed.
-func (t *MapTwin) call(records []Record, made func(i int, row Values)) (int, error) {
-	t.m.ready = false
-	if err := configureTwin(t.m, t.m.spec.Params, t.args); err != nil {
-		return 0, err
-	}
-	w := newWriter()
-	w.h.rows = uint32(len(records))
-	w.h.block = w.area(48)
-	b := (*block)(arenaAt(uintptr(w.h.block)))
-	if err := w.records(&b.lists[0], t.m.records, records); err != nil {
-		return 0, err
-	}
-	st, err := w.serve(t.m, opMap, t.room)
-	if err != nil {
-		return 0, err
-	}
-	n := len(records)
-	if st == outputFull {
-		if n = int(w.h.done); n == 0 {
-			return 0, errNoRoom
-		}
-	}
-	w.entries(func(i int, _ uint32, body []byte) { made(i, rowOf(body, t.m.spec.Outputs)) })
-	return n, nil
 }
