@@ -78,5 +78,11 @@ for dir in sdk/assemblyscript plugins/assemblyscript; do
 	sed -n 's/^# \(tests\|pass\|fail\) /&/p' "$work/report"
 done
 
+echo "toolchains: conformance"
+go build -o "$work/tidemark" ./cmd/host
+for lang in c rust assemblyscript; do
+	"$work/tidemark" plugin conformance internal/wasmtest/built/$lang
+done
+
 echo "toolchains: modules"
 go test -tags toolchains -run 'EveryLanguage|Committed' ./abi/toolchain
