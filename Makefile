@@ -8,8 +8,8 @@ TIDEMARK := bin/tidemark
 GUESTS   := bin/plugins/stats.wasm bin/plugins/distinct.wasm bin/plugins/top_k.wasm bin/plugins/alerts.wasm bin/plugins/unpaid.wasm bin/plugins/sessionise.wasm bin/plugins/own_gap.wasm
 
 # Packages whose goroutines meet: the race detector runs over these.
-RACE_QUICK := ./engine/exchange/... ./engine/source/... ./internal/...
-RACE       := ./engine ./engine/exchange ./engine/source ./engine/state ./abi/guest ./host/... ./internal/...
+RACE_QUICK := ./engine/exchange/... ./engine/source/... ./internal/env/... ./internal/sim/... ./internal/wasmtest
+RACE       := ./engine ./engine/exchange ./engine/source ./engine/state ./abi/guest ./host/... ./internal/env/... ./internal/sim/... ./internal/wasmtest
 # In engine/wasm they meet over modules, images and turns; the rest of it takes minutes.
 RACE_WASM  := -run 'Plugins|Image|Fuel|Turn|Observe' ./engine/wasm
 
@@ -49,7 +49,7 @@ test-all: check race toolchains hostile fuzz ## everything: checks, race detecto
 check: go-version ## format, vet, staticcheck, import table, go.mod
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted by gofmt:"; echo "$$bad"; exit 1; fi
 	@go vet ./...
-	@go vet -tags toolchains ./abi/toolchain
+	@go vet -tags toolchains ./abi/toolchain ./abi/conformance
 	@go vet -tags hostile ./cmd/host
 	@GOOS=wasip1 GOARCH=wasm go vet -unsafeptr=false ./sdk/... ./plugins/...
 	@go tool staticcheck ./...

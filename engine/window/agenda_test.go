@@ -133,7 +133,7 @@ func TestAnAgendaChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	seed := rand.Uint64()
-	for n := range uint64(40) {
+	for n := range uint64(25) {
 		r := rand.New(rand.NewPCG(seed, n))
 		pick := func(list ...trigger.Trigger) trigger.Trigger { return list[r.IntN(len(list))] }
 		count := trigger.NewCount(int64(1 + r.IntN(4)))
