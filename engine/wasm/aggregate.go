@@ -198,6 +198,20 @@ func (a *worker) done(n int) (int, error) {
 	return int(d), nil
 }
 
+// complete makes a call that may stop at an operation whose answer does not fit, and returns
+// how many of n operations it has completed and the used part of the output.
+func (a *worker) complete(fn guest.Func, f *frame, n int) (took int, answer []byte, err error) {
+	full, err := a.call(fn, f)
+	took = n
+	if err == nil && full {
+		took, err = a.done(n)
+	}
+	if err == nil {
+		answer, err = a.output(f)
+	}
+	return took, answer, err
+}
+
 // output returns the used part of the output area.
 func (a *worker) output(f *frame) ([]byte, error) {
 	used := a.inst.OutUsed()
@@ -532,15 +546,20 @@ func (a *aggregate) Result(accs *udf.Accs, out *stream.Columns) error {
 	if _, err := a.arena(); err != nil {
 		return err
 	}
+	return allOrNone(out, func() error { return a.result(accs, out) })
+}
+
+// allOrNone takes back the rows that f has appended if it fails.
+func allOrNone(out *stream.Columns, f func() error) error {
 	before, blob := out.Cols[0].Len(), len(out.Blob)
-	if err := a.result(accs, out); err != nil {
+	err := f()
+	if err != nil {
 		for i := range out.Cols {
 			out.Cols[i].Truncate(before)
 		}
 		out.Blob = out.Blob[:blob]
-		return err
 	}
-	return nil
+	return err
 }
 
 func (a *aggregate) result(accs *udf.Accs, out *stream.Columns) error {
@@ -555,15 +574,7 @@ func (a *aggregate) result(accs *udf.Accs, out *stream.Columns) error {
 		f := newFrame(arena, k)
 		f.h.Acc = f.accs(accs, base, base+k)
 		a.places = f.outputs(a.info.Outputs, k, a.places)
-		full, err := a.call(guest.Result, &f)
-		took := k
-		if err == nil && full {
-			took, err = a.done(k)
-		}
-		var used []byte
-		if err == nil {
-			used, err = a.output(&f)
-		}
+		took, used, err := a.complete(guest.Result, &f, k)
 		if err != nil {
 			return at(err, k, from(base))
 		}

@@ -25,15 +25,7 @@ var _ udf.Applier = (*applier)(nil)
 // Apply implements udf.Applier: in frames of as many operations as fit, one after the
 // other.
 func (a *applier) Apply(accs *udf.Accs, ops []udf.ContentOp, rows *udf.Rows, out *stream.Columns) error {
-	before, blob := out.Cols[0].Len(), len(out.Blob)
-	err := a.apply(accs, ops, rows, out)
-	if err != nil {
-		for i := range out.Cols {
-			out.Cols[i].Truncate(before)
-		}
-		out.Blob = out.Blob[:blob]
-	}
-	return err
+	return allOrNone(out, func() error { return a.apply(accs, ops, rows, out) })
 }
 
 func (a *applier) apply(accs *udf.Accs, ops []udf.ContentOp, rows *udf.Rows, out *stream.Columns) error {
@@ -50,15 +42,7 @@ func (a *applier) apply(accs *udf.Accs, ops []udf.ContentOp, rows *udf.Rows, out
 		}
 		f := newFrame(arena, len(a.accs.taken))
 		acc := a.frame(&f, ops[base:base+k], accs, results)
-		full, err := a.call(guest.Apply, &f)
-		took := k
-		if err == nil && full {
-			took, err = a.done(k)
-		}
-		var used []byte
-		if err == nil {
-			used, err = a.output(&f)
-		}
+		took, used, err := a.complete(guest.Apply, &f, k)
 		if err != nil {
 			return at(err, k, from(base))
 		}

@@ -158,15 +158,7 @@ func (a *worker) each(c *itemCall) error {
 			return a.tooLarge(c.number(base), c.item)
 		}
 		f := c.frame(k, arena)
-		full, err := a.call(c.fn, &f)
-		took := k
-		if err == nil && full {
-			took, err = a.done(k)
-		}
-		var answer []byte
-		if err == nil {
-			answer, err = a.output(&f)
-		}
+		took, answer, err := a.complete(c.fn, &f, k)
 		if err != nil {
 			return at(err, k, func(op uint32) int { return c.number(base + int(op)) })
 		}
