@@ -151,14 +151,7 @@ func (g *generator) show(fn guest.Func, k int, arena, state []byte) (took int, n
 	b.Lists[0] = g.cut.put(&f)
 	f.finish(math.MaxInt)
 	b.Put(block)
-	full, err := g.call(fn, &f)
-	if took = k; err == nil && full {
-		took, err = g.done(k)
-	}
-	var bytes []byte
-	if err == nil {
-		bytes, err = g.output(&f)
-	}
+	took, bytes, err := g.complete(fn, &f, k)
 	if err != nil {
 		return 0, nil, err
 	}
