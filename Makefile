@@ -66,8 +66,8 @@ toolchains: go-version ## tests of the SDKs in C, Rust and AssemblyScript; insta
 hostile: go-version ## modules that mean harm against a host, with a neighbour beside each: two minutes
 	@go test -tags hostile -timeout 20m -run TestHostileModules ./cmd/host
 
-bench: build guests ## workload W1 and plug-ins alone against plain loops: CPU time, ratios, peak memory; 2 minutes
-	@go run ./bench
+bench: build guests ## CPU time and memory against plain loops, into README.md; of one workload: make bench WORKLOAD=W3
+	@go run ./bench $(if $(WORKLOAD),$(WORKLOAD),-page README.md)
 
 FUZZTIME ?= 5s
 fuzz: go-version ## a short run of every fuzz target (FUZZTIME=5s each)

@@ -27,10 +27,9 @@ const (
 	decodeBytes = 1 << 17 // read at once: near the bytes of a batch
 )
 
-// decodeOnly reads a file as the workload's job reads it, up to the event time of
-// each record, and does nothing with the records. It says on report how many there
-// were.
-func decodeOnly(file string, report io.Writer) error {
+// decodeOnly reads a file as a job that names these fields of lines reads it, up to the event
+// time of each record, and does nothing with the records. It says on report how many there were.
+func decodeOnly(file string, names []string, report io.Writer) error {
 	ctx := context.Background()
 	path, err := filepath.Abs(file)
 	if err != nil {
@@ -49,29 +48,59 @@ func decodeOnly(file string, report io.Writer) error {
 		return err
 	}
 	defer reader.Close()
-	fields := []job.Field{
-		{Name: "key", Path: []string{"key"}, Kind: stream.String},
-		{Name: "amount", Path: []string{"amount"}, Kind: stream.Float64},
-		{Name: "time", Path: []string{"event_time"}, Kind: stream.Token},
+	var fields []job.Field
+	for _, name := range names {
+		kind := stream.String
+		if name == "amount" {
+			kind = stream.Float64
+		}
+		fields = append(fields, job.Field{Name: name, Path: []string{name}, Kind: kind})
 	}
-	decoder, err := decode.New(job.Format{Kind: "json", MaxRecord: maxRecord, MaxDepth: maxDepth}, fields)
-	if err != nil {
-		return err
-	}
+	at := len(fields)
+	fields = append(fields, job.Field{Name: "time", Path: []string{"event_time"}, Kind: stream.Token})
 	assigner, err := timestamp.New(job.TimeSpec{Path: []string{"event_time"}, Unit: "ms"})
 	if err != nil {
 		return err
 	}
+	records, highest := 0, stream.MinTime
+	err = eachBatch(reader, fields, func(b *stream.Batch) error {
+		for _, token := range b.Cols[at].Strs {
+			t, err := assigner.Parse(token.Bytes(b.Blob))
+			if err != nil {
+				return err
+			}
+			highest = max(highest, t)
+		}
+		records += b.N
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(report, "%d records, highest event time %d\n", records, highest)
+	return err
+}
+
+// eachBatch decodes lines of JSON to these fields and calls f for each batch of them, which
+// is borrowed. A line that is not as it should be is an error.
+func eachBatch(in io.Reader, fields []job.Field, f func(*stream.Batch) error) error {
+	decoder, err := decode.New(job.Format{Kind: "json", MaxRecord: maxRecord, MaxDepth: maxDepth}, fields)
+	if err != nil {
+		return err
+	}
+	var kinds []stream.Kind
+	for _, field := range fields {
+		kinds = append(kinds, field.Kind)
+	}
 	var batch stream.Batch
 	var rest []byte // read and not yet decoded
-	records, highest, final := 0, stream.MinTime, false
-	for {
-		batch.Reset([]stream.Kind{stream.String, stream.Float64, stream.Token})
+	for final := false; !final || len(rest) > 0; {
+		batch.Reset(kinds)
 		batch.Blob = append(batch.Blob, rest...)
 		if !final {
 			at := len(batch.Blob)
 			batch.Blob = slices.Grow(batch.Blob, decodeBytes)
-			n, err := reader.Read(batch.Blob[at : at+decodeBytes])
+			n, err := in.Read(batch.Blob[at : at+decodeBytes])
 			batch.Blob = batch.Blob[:at+n]
 			if errors.Is(err, io.EOF) {
 				final = true
@@ -87,19 +116,10 @@ func decodeOnly(file string, report io.Writer) error {
 		if bad := decoder.Bad(); len(bad) > 0 {
 			return fmt.Errorf("line %d: %s", bad[0].Line, bad[0].Message)
 		}
-		for _, token := range batch.Cols[2].Strs {
-			t, err := assigner.Parse(token.Bytes(batch.Blob))
-			if err != nil {
-				return err
-			}
-			highest = max(highest, t)
+		if err := f(&batch); err != nil {
+			return err
 		}
-		records += batch.N
 		rest = append(rest[:0], batch.Blob[consumed:end]...)
-		if final && len(rest) == 0 {
-			break
-		}
 	}
-	fmt.Fprintf(report, "%d records, highest event time %d\n", records, highest)
 	return nil
 }

@@ -3,21 +3,21 @@
 //
 // On shared machines wall time says little and absolute figures drift, so the
 // measure is the CPU time (user and system) of a whole process, divided by that of
-// the reference loop R in the same round; rounds alternate between all processes,
-// and the median over the rounds counts. Where the system allows it all of them are
-// pinned to one core. Rows are compared with the reference's first, bit for bit:
-// a fast wrong answer is no result.
+// the query's reference loop in the same round; rounds alternate between all processes of
+// a workload, and the median over the rounds counts. Where the system allows it each is
+// pinned to one core. Rows are compared with the reference's first, bit for bit, also at
+// another parallelism and batch size: a fast wrong answer is no result.
 //
-// Beside the workload stands what plug-ins cost alone, against a loop in Go and against
-// themselves without metering, in CPU time of one process.
+//	make bench                  everything; the table goes into README.md
+//	make bench WORKLOAD=W3      all there is of one workload, printed
+//	go run ./bench W3 loop      likewise, of several (make build guests comes before)
 //
-//	go run ./bench            needs bin/tidemark and bin/plugins/stats.wasm (make bench builds them)
-//	go run ./bench -runs 1 -only builtin
-//	go run ./bench -only loop
+// The exit code is 1 if something that must be is not; a goal that is missed is only shown.
 //
-// Files: generate.go makes the input, reference.go is R, decode.go measures input
-// alone, process.go runs and weighs a child, rows.go compares results, loop.go measures
-// plug-ins alone, report.go prints the table, main.go holds them together. The program
-// starts itself anew for each part of the workload, so that a part's cost is the cost of
-// a process.
+// Files: workload.go is the table of the workloads, generate.go makes their lines,
+// reference.go has the plain loops, job.go the jobs; measure.go measures a workload,
+// process.go runs and weighs a child, decode.go reads lines and nothing else, rows.go
+// compares results. extra.go lists the measures beside the workloads, such as loop.go,
+// plug-ins alone. row.go and table.go print. The program starts itself anew for each part,
+// so that a part's cost is the cost of a process.
 package main

@@ -8,22 +8,26 @@ import (
 	"strconv"
 )
 
-// Workload describes a stream of lines
+// Data describes a stream of lines
 //
 //	{"event_time":1760000400000,"key":"k0000123","user_id":"u04412345","amount":12.25,"type":"click","seq":0,"region":"eu-west-1"}
 //
-// The same workload is the same bytes on every machine: all draws are integers.
-type Workload struct {
+// The same description is the same bytes on every machine: all draws are integers.
+type Data struct {
 	Lines      int
 	Keys       int
-	StepMicros int64  // event time from one line to the next
-	Disorder   int64  // half of the lines are up to this many ms behind
-	Seed       uint64 // of splitmix64
+	StepMicros int64 // event time from one line to the next
 }
 
-// w1 is the first workload: 2 million lines over 200 seconds, 10,000 keys of which
-// few are frequent and many rare.
-var w1 = Workload{Lines: 2_000_000, Keys: 10_000, StepMicros: 100, Disorder: 5000, Seed: 42}
+// name tells the data from others, for the name of a file.
+func (d Data) name() string { return fmt.Sprintf("%d-%d-%d", d.Lines, d.Keys, d.StepMicros) }
+
+const (
+	seed = 42 // of splitmix64
+	// disorder is how many ms half of the lines are behind, at most: nothing is late for
+	// a watermark that far behind.
+	disorder = 5000
+)
 
 // firstTime is the event time of the first line, in ms: a full hour.
 const firstTime int64 = 1_760_000_400_000
@@ -72,20 +76,20 @@ func (z zipf) key(draw uint64) int {
 	return key
 }
 
-// Generate writes the lines of the workload.
-func (w Workload) Generate(out io.Writer) error {
+// Generate writes the lines.
+func (d Data) Generate(out io.Writer) error {
 	buf := bufio.NewWriterSize(out, 1<<20)
-	random := splitmix64(w.Seed)
-	keys := newZipf(w.Keys)
+	random := splitmix64(seed)
+	keys := newZipf(d.Keys)
 	var line []byte
-	for seq := range w.Lines {
+	for seq := range d.Lines {
 		// Three draws a line, whether they are needed or not, so that a change of one
 		// column leaves the others as they are.
 		keyDraw, delayDraw, restDraw := random.next(), random.next(), random.next()
 
-		time := firstTime + int64(seq)*w.StepMicros/1000
+		time := firstTime + int64(seq)*d.StepMicros/1000
 		if delayDraw&1 == 1 {
-			delay := int64((delayDraw >> 1) % uint64(w.Disorder+1))
+			delay := int64((delayDraw >> 1) % uint64(disorder+1))
 			time = max(time-delay, firstTime)
 		}
 		amount := 1 + (restDraw>>23)%maxQuarters

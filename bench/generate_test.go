@@ -42,7 +42,7 @@ func TestZipfKeyAtTheEdgesOfItsWeights(t *testing.T) {
 }
 
 func TestLinesAreAsDescribed(t *testing.T) {
-	w := w1
+	w := Data{Keys: 10_000, StepMicros: 100}
 	w.Lines = 20_000
 	var out bytes.Buffer
 	if err := w.Generate(&out); err != nil {
@@ -72,14 +72,14 @@ func TestLinesAreAsDescribed(t *testing.T) {
 			t.Fatalf("line %d is %s, want the form %s", seq, line, again)
 		}
 		onTime := firstTime + int64(seq)/10 // 100 µs a line
-		if e.EventTime > onTime || e.EventTime < onTime-w.Disorder || e.EventTime < firstTime {
+		if e.EventTime > onTime || e.EventTime < onTime-disorder || e.EventTime < firstTime {
 			t.Errorf("line %d has the time %d, its place is %d", seq, e.EventTime, onTime)
 		}
 		if e.EventTime < onTime {
 			delayed++
 		}
 		highest = max(highest, e.EventTime)
-		if e.EventTime < highest-w.Disorder {
+		if e.EventTime < highest-disorder {
 			t.Errorf("line %d is %d ms behind", seq, highest-e.EventTime)
 		}
 		if e.Seq != seq || len(e.Key) != 8 || len(e.UserID) != 9 || e.Amount < 0.25 || e.Amount > 1000 || math.Mod(e.Amount, 0.25) != 0 {

@@ -11,24 +11,20 @@ import (
 
 func TestReportOfLoops(t *testing.T) {
 	free := &loop{ns: []float64{10, 20, 10}}
-	lines := []*loop{
+	rows := reportLoops([]*loop{
 		{Title: "loop in Go", ns: []float64{2, 4, 2}},
-		{Title: "quick", ns: []float64{12, 24, 8}, MaxRatio: 9, unmetered: free, MaxMetered: 1.25}, // 6, 6, 4 and 1.2, 1.2, 0.8
-		{Title: "slow", ns: []float64{20, 36, 16}, MaxRatio: 9, unmetered: free, MaxMetered: 1.25}, // 10, 9, 8 and 2, 1.8, 1.6
-		{Title: "late", ns: []float64{20, 40, 16}, MaxRatio: 9},                                    // 10, 10, 8
-	}
-	var out strings.Builder
-	if missed := reportLoops(&out, lines); missed != 2 {
-		t.Errorf("%d missed, want 2", missed)
-	}
-	const want = `  aggregate alone  ns a record  of the loop            must  of unmetered             must
-       loop in Go          2.0         1.00                                               
-            quick         12.0         6.00          <= 9.0          1.20          <= 1.25
-             slow         20.0         9.00          <= 9.0          1.80  <= 1.25  MISSED
-             late         20.0        10.00  <= 9.0  MISSED                               
-`
-	if out.String() != want {
-		t.Errorf("got\n%swant\n%s", out.String(), want)
+		{Title: "quick", ns: []float64{12, 24, 8}, target: target{9, 7}, unmetered: free, metering: target{1.25, 1.1}}, // 6, 6, 4 and 1.2, 1.2, 0.8
+		{Title: "slow", ns: []float64{20, 40, 16}, target: target{9, 7}},                                               // 10, 10, 8
+	})
+	for i, want := range []Row{
+		{Group: "guest loop", Measure: "loop in Go (2.0 ns a record)", Unit: Ratio, Measured: 1},
+		{Group: "guest loop", Measure: "quick (12.0 ns a record)", Unit: Ratio, Must: 9, Goal: 7, Measured: 6},
+		{Group: "guest loop", Measure: "slow (20.0 ns a record)", Unit: Ratio, Must: 9, Goal: 7, Measured: 10},
+		{Group: "guest loop", Measure: "quick, against unmetered", Unit: Ratio, Must: 1.25, Goal: 1.1, Measured: 1.2},
+	} {
+		if i >= len(rows) || rows[i] != want {
+			t.Errorf("row %d of %+v, want %+v", i, rows, want)
+		}
 	}
 }
 

@@ -1,149 +1,122 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"time"
 )
 
-const usage = `usage: bench [flags]           measure workload W1, and the loop of plug-ins alone
-       bench generate          write the workload's lines
-       bench reference         the reference loop: lines on stdin, rows on stdout
-       bench decode FILE       decode a file's lines as a job would, and nothing else
-       bench compare REF ROWS  compare an engine's rows with the reference's
+const usage = `usage: bench [flags] [NAME...]   measure everything, or all there is of the workloads and measures named
+       bench generate QUERY      write the lines of a query
+       bench reference QUERY     its plain loop: lines on stdin, rows on stdout
+       bench decode QUERY FILE   decode a file's lines as the query's job would, and nothing else
+       bench compare QUERY builtin|plugin REF   compare a job's rows on stdin with the reference's in a file
 `
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if err := run(context.Background(), os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string) error {
-	part := ""
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		part = args[0]
+func run(ctx context.Context, args []string) error {
+	if len(args) == 3 && args[0] == "rows" { // see extra.go
+		return printRows(ctx, args[1], args[2])
 	}
+	if len(args) > 1 {
+		if i := slices.IndexFunc(queries(), func(q query) bool { return q.name == args[1] }); i >= 0 {
+			return part(queries()[i], args[0], args[2:])
+		}
+	}
+	return harness(args)
+}
+
+// part is what the harness starts itself anew for: one part of one query, so that its cost is
+// the cost of a process.
+func part(q query, what string, args []string) error {
 	switch {
-	case part == "":
-		return harness(args)
-	case part == "generate" && len(args) == 1:
-		return w1.Generate(os.Stdout)
-	case part == "reference" && len(args) == 1:
-		return Reference(os.Stdin, os.Stdout)
-	case part == "decode" && len(args) == 2:
-		return decodeOnly(args[1], os.Stderr)
-	case part == "compare" && len(args) == 3:
-		return compareFiles(args[1], args[2])
+	case what == "generate" && len(args) == 0:
+		return q.data.Generate(os.Stdout)
+	case what == "reference" && len(args) == 0:
+		return q.reference(os.Stdin, os.Stdout)
+	case what == "decode" && len(args) == 1:
+		return decodeOnly(args[0], q.fields(), os.Stderr)
+	case what == "compare" && len(args) == 2 && slices.Contains([]string{"builtin", "plugin"}, args[0]):
+		f, err := os.Open(args[1])
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		want, err := q.readReference(f)
+		if err != nil {
+			return fmt.Errorf("%s: %w", args[1], err)
+		}
+		rows, err := q.compare(want, os.Stdin, args[0] == "plugin")
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Println(rows)
+		return err
 	}
 	fmt.Fprint(os.Stderr, usage)
-	return fmt.Errorf("cannot run %q", args)
+	return fmt.Errorf("cannot %s %s of %s", what, strings.Join(args, " "), q.name)
 }
 
-// jobFile is the workload's question as a job. Rows go to standard output, so that they
-// can be thrown away without a file's cost. The key and the one measured column are
-// all that is read.
-const jobFile = `version: 1
-job: w1
-parallelism: 1
-%ssources:
-  orders:
-    file: {path: %q}
-    format: json
-    schema: {key: string, amount: float64}
-    time: {field: event_time, unit: ms}
-    watermark: {out_of_orderness: 5s}
-steps:
-  per_key:
-    from: orders
-    key: [key]
-    window: {tumbling: 10s}
-    aggregates:
-%ssinks:
-  rows: {from: per_key, stdout: {}}
-`
-
-const builtins = `      count: {function: count}
-      sum: {function: sum, columns: {value: amount}}
-      max: {function: max, columns: {value: amount}}
-`
-
-const plugged = `      amount: {plugin: stats, columns: {value: amount}}
-`
-
+// settings are the same for all measures. Paths are absolute.
 type settings struct {
-	runs           int
-	only, dir      string
-	binary, plugin string
-	built          string
-	wanted         []string // of parts
+	Rounds   int
+	Dir      string // for inputs and whatever else is needed; exists
+	Self     string // this program
+	Tidemark string // the engine's program
+	Plugin   string // stats in Go
+	Built    string // directory of stats in other languages: c/stats.wasm and so on
+	// Whole measures all that there is, also what is left out to keep the table to minutes.
+	Whole bool
 }
 
-// parts are what can be measured beside the reference; loop needs no reference and is
-// measured apart.
-var parts = []string{"decode", "builtin", "c", "rust", "assemblyscript", "go", "loop"}
+func (s *settings) path(name string) string { return filepath.Join(s.Dir, name) }
 
 func harness(args []string) error {
-	var s settings
-	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.IntVar(&s.runs, "runs", 5, "rounds; the median counts")
-	flags.StringVar(&s.only, "only", strings.Join(parts, ","), "what to measure beside the reference")
-	flags.StringVar(&s.dir, "dir", "", "keep the input and the rows in this directory (default: a temporary one)")
-	flags.StringVar(&s.binary, "tidemark", "bin/tidemark", "the engine's binary")
-	flags.StringVar(&s.plugin, "plugin", "bin/plugins/stats.wasm", "the plug-in stats, in Go")
-	flags.StringVar(&s.built, "built", "internal/wasmtest/built", "the directory of the plug-in in other languages: c/stats.wasm and so on")
-	flags.Usage = func() { fmt.Fprint(os.Stderr, usage); flags.PrintDefaults() }
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
+	s, names, page, err := parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
 		return err
 	}
-	if s.runs < 1 {
-		return fmt.Errorf("-runs must be at least 1, is %d", s.runs)
-	}
-	s.wanted = strings.Split(s.only, ",")
-	for _, name := range s.wanted {
-		if !slices.Contains(parts, name) {
-			return fmt.Errorf("-only: unknown measure %q, there are %s", name, strings.Join(parts, ", "))
-		}
-	}
-	if s.dir == "" {
-		dir, err := os.MkdirTemp("", "tidemark-bench-")
-		if err != nil {
+	if s.Dir == "" {
+		if s.Dir, err = os.MkdirTemp("", "tidemark-bench-"); err != nil {
 			return err
 		}
-		defer os.RemoveAll(dir)
-		s.dir = dir
+		defer os.RemoveAll(s.Dir)
 	}
-	dir, err := filepath.Abs(s.dir)
+	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+		return err
+	}
+	rows, err := measureAll(s, names)
 	if err != nil {
 		return err
 	}
-	s.dir = dir
-	pinned, err := pin()
-	if err != nil {
-		return err
+	text := caption(args, s.Rounds) + "\n" + table(rows)
+	fmt.Print(text)
+	if page != "" {
+		if err := publish(page, text); err != nil {
+			return err
+		}
 	}
 	missed := 0
-	if !slices.Equal(s.wanted, []string{"loop"}) {
-		if missed, err = s.workload(pinned); err != nil {
-			return err
+	for _, r := range rows {
+		if r.Missed() {
+			missed++
 		}
-	}
-	if slices.Contains(s.wanted, "loop") {
-		// In this process, which has no other to start any more: see Process.Run.
-		n, err := measureLoops(os.Stdout, s.plugin, s.built, loopRounds*s.runs)
-		if err != nil {
-			return err
-		}
-		missed += n
 	}
 	if missed > 0 {
 		return fmt.Errorf("%d demands are not met", missed)
@@ -151,144 +124,106 @@ func harness(args []string) error {
 	return nil
 }
 
-// workload measures W1 and returns how many demands are not met.
-func (s *settings) workload(pinned string) (missed int, err error) {
-	measures, err := s.measures()
-	if err != nil {
-		return 0, err
+// parse reads the flags; page is where the table is published, if anywhere.
+func parse(args []string) (s *settings, names []string, page string, err error) {
+	s = &settings{}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.IntVar(&s.Rounds, "rounds", 5, "the median of so many rounds counts")
+	flags.StringVar(&s.Dir, "dir", "", "keep inputs and results in this directory (default: a temporary one)")
+	flags.StringVar(&s.Tidemark, "tidemark", "bin/tidemark", "the engine's program")
+	flags.StringVar(&s.Plugin, "plugin", "bin/plugins/stats.wasm", "the plug-in stats, in Go")
+	flags.StringVar(&s.Built, "built", "internal/wasmtest/built", "the directory of the plug-in in other languages: c/stats.wasm and so on")
+	flags.StringVar(&page, "page", "", "put the table into this page, between its markers")
+	flags.Usage = func() {
+		fmt.Fprintf(os.Stderr, "%s\nNAMES: %s\n\n", usage, strings.Join(known(), " "))
+		flags.PrintDefaults()
 	}
-	if err := s.prepare(measures); err != nil {
-		return 0, err
+	if err := flags.Parse(args); err != nil {
+		return nil, nil, "", err
 	}
-	for round := range s.runs {
-		fmt.Fprintf(os.Stderr, "round %d of %d\n", round+1, s.runs)
-		for _, m := range measures {
-			cost, err := m.Process.Run(os.DevNull)
+	names = flags.Args()
+	for _, name := range names {
+		if !slices.Contains(known(), name) {
+			return nil, nil, "", fmt.Errorf("there is no workload or measure %q, but %s", name, strings.Join(known(), ", "))
+		}
+	}
+	if s.Rounds < 1 {
+		return nil, nil, "", fmt.Errorf("-rounds must be at least 1, is %d", s.Rounds)
+	}
+	if s.Whole = len(names) > 0; !s.Whole {
+		names = known()
+	}
+	if s.Self, err = os.Executable(); err != nil {
+		return nil, nil, "", err
+	}
+	for _, path := range []*string{&s.Dir, &s.Tidemark, &s.Plugin, &s.Built} {
+		if *path != "" {
+			if *path, err = filepath.Abs(*path); err != nil {
+				return nil, nil, "", err
+			}
+		}
+	}
+	return s, names, page, nil
+}
+
+// known are the names of all workloads and extra measures.
+func known() []string {
+	names := groups()
+	for _, x := range extras() {
+		names = append(names, x.name)
+	}
+	return names
+}
+
+// measureAll returns the rows of the table: workloads, then extra measures.
+func measureAll(s *settings, names []string) ([]Row, error) {
+	var rows []Row
+	for _, g := range groups() {
+		if slices.Contains(names, g) {
+			r, err := measureGroup(s, g)
 			if err != nil {
-				return 0, fmt.Errorf("%s: %w", m.Title, err)
+				return nil, err
 			}
-			m.costs = append(m.costs, cost)
+			rows = append(rows, r...)
 		}
 	}
-	fmt.Printf("W1: %d lines, %d keys, tumbling 10 s: count, sum, max; medians of %d alternating rounds, %s.\n",
-		w1.Lines, w1.Keys, s.runs, pinned)
-	fmt.Printf("R is the reference loop. All rows equal the reference's, bit for bit.\n\n")
-	return report(os.Stdout, measures), nil
-}
-
-// measures lists what is to be run, the reference first, and writes the job files.
-func (s *settings) measures() ([]*Measure, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	binary, err := filepath.Abs(s.binary)
-	if err != nil {
-		return nil, err
-	}
-	input := s.path("w1.jsonl")
-	engine := func(name, plugins, aggregates string) (Process, error) {
-		file := s.path(name + ".yaml")
-		text := fmt.Sprintf(jobFile, plugins, input, aggregates)
-		return Process{
-			Args: []string{binary, "run", file},
-			// What the engine keeps between runs stays with this bench: the first,
-			// unmeasured run compiles the plug-in, the measured ones find it.
-			Env: []string{"XDG_STATE_HOME=" + s.path("state"), "XDG_CACHE_HOME=" + s.path("cache")},
-		}, os.WriteFile(file, []byte(text), 0o644)
-	}
-	if err := os.MkdirAll(s.dir, 0o755); err != nil {
-		return nil, err
-	}
-	builtin, err := engine("builtin", "", builtins)
-	if err != nil {
-		return nil, err
-	}
-	all := []*Measure{
-		{Name: "reference", Title: "reference loop R", Rows: true, Process: Process{Args: []string{self, "reference"}, Stdin: input}},
-		{Name: "decode", Title: "decode only", Process: Process{Args: []string{self, "decode", input}}, MaxRatio: 1},
-		{Name: "builtin", Title: "built-in aggregates", Rows: true, Process: builtin, MaxRatio: 2, MaxPeak: 100 * mebibyte},
-	}
-	for _, l := range languages(s.plugin, s.built) {
-		file, err := filepath.Abs(l.file)
-		if err != nil {
-			return nil, err
-		}
-		process, err := engine(l.name, fmt.Sprintf("plugins:\n  stats: {file: %q}\n", file), plugged)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, &Measure{Name: l.name, Title: l.title, Rows: true, Process: process, MaxRatio: l.maxWorkload, MaxPeak: 250 * mebibyte})
-	}
-	return slices.DeleteFunc(all, func(m *Measure) bool {
-		return m.Name != "reference" && !slices.Contains(s.wanted, m.Name)
-	}), nil
-}
-
-// language is the plug-in stats in a language, and what is demanded of it: as a multiple of
-// the reference in W1, of the loop in Go alone, and of itself unmetered; 0: nothing.
-type language struct {
-	name, title, file                 string
-	maxWorkload, maxLoop, maxMetering float64
-}
-
-func languages(plugin, built string) []language {
-	file := func(name string) string { return filepath.Join(built, name, "stats.wasm") }
-	return []language{
-		{"c", "C plug-in", file("c"), 2.2, 9, 1.25},
-		{"rust", "Rust plug-in", file("rust"), 2.2, 9, 0},
-		{"assemblyscript", "AssemblyScript plug-in", file("assemblyscript"), 2.2, 9, 0},
-		{"go", "Go plug-in", plugin, 3, 14, 1.9},
-	}
-}
-
-// prepare makes the input and runs everything once, unmeasured, to compare the rows
-// and to warm what there is to warm.
-func (s *settings) prepare(measures []*Measure) error {
-	self := measures[0].Process.Args[0]
-	fmt.Fprintln(os.Stderr, "writing the input")
-	if _, err := (Process{Args: []string{self, "generate"}}).Run(s.path("w1.jsonl")); err != nil {
-		return fmt.Errorf("write the input: %w", err)
-	}
-	fmt.Fprintln(os.Stderr, "comparing the rows")
-	for _, m := range measures {
-		rows := s.path(m.Name + ".rows")
-		if _, err := m.Process.Run(rows); err != nil {
-			return fmt.Errorf("%s: %w", m.Title, err)
-		}
-		if m.Rows && m != measures[0] {
-			compare := Process{Args: []string{self, "compare", s.path("reference.rows"), rows}}
-			if _, err := compare.Run(os.DevNull); err != nil {
-				return fmt.Errorf("%s: %w", m.Title, err)
+	for _, x := range extras() {
+		if slices.Contains(names, x.name) {
+			progress("%s", x.name)
+			r, err := x.inOwnProcess(s)
+			if err != nil {
+				return nil, err
 			}
+			rows = append(rows, r...)
 		}
-	}
-	return nil
-}
-
-func (s *settings) path(name string) string { return filepath.Join(s.dir, name) }
-
-func compareFiles(reference, rows string) error {
-	want, err := readFile(reference, readReference)
-	if err != nil {
-		return err
-	}
-	got, err := readFile(rows, readEngine)
-	if err != nil {
-		return err
-	}
-	return compareRows(want, got)
-}
-
-func readFile(name string, read func(io.Reader) (map[rowKey]rowValue, error)) (map[rowKey]rowValue, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	rows, err := read(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return rows, nil
+}
+
+func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+
+// caption says what the figures below it are, and where they come from.
+func caption(args []string, rounds int) string {
+	command := "make bench"
+	if len(args) > 0 && !slices.Contains(args, "-page") {
+		command = "go run ./bench " + strings.Join(args, " ")
+	}
+	return fmt.Sprintf("`%s`, %s, on %s, %d cores, %s/%s, %s; medians of %d alternating rounds, each process %s.\n",
+		command, time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), rounds, pinned)
+}
+
+// processor names the machine's processor as Linux does, or else not at all.
+func processor() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return "an unknown processor"
+	}
+	defer f.Close()
+	text, _ := io.ReadAll(io.LimitReader(f, 1<<16))
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "an unknown processor"
 }

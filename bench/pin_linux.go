@@ -1,29 +1,31 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 
 	"golang.org/x/sys/unix"
 )
 
-// pin binds the calling goroutine, and what it starts from now on, to the last core
-// that the process may use: the first ones serve most interrupts.
-func pin() (string, error) {
-	runtime.LockOSThread() // for good: children inherit the core from this thread
-	var allowed unix.CPUSet
+const pinned = "pinned to one core"
+
+// onOneCore calls start, and the processes that it starts may use one core only: the last
+// one of ours, since the first ones serve most interrupts.
+func onOneCore(start func() error) error {
+	runtime.LockOSThread() // children inherit the cores of the thread that starts them
+	defer runtime.UnlockOSThread()
+	var allowed, one unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
-		return "", fmt.Errorf("read the allowed cores: %w", err)
+		return fmt.Errorf("read the allowed cores: %w", err)
 	}
-	for core := 1023; core >= 0; core-- { // as many as a CPUSet holds
+	for core := 1023; core >= 0 && one.Count() == 0; core-- { // as many as a CPUSet holds
 		if allowed.IsSet(core) {
-			var one unix.CPUSet
 			one.Set(core)
-			if err := unix.SchedSetaffinity(0, &one); err != nil {
-				return "", fmt.Errorf("pin to core %d: %w", core, err)
-			}
-			return fmt.Sprintf("pinned to core %d", core), nil
 		}
 	}
-	return "", fmt.Errorf("no core is allowed")
+	if err := unix.SchedSetaffinity(0, &one); err != nil {
+		return fmt.Errorf("pin to a core: %w", err)
+	}
+	return errors.Join(start(), unix.SchedSetaffinity(0, &allowed))
 }

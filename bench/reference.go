@@ -33,7 +33,7 @@ type openWindow struct {
 
 // Reference reads lines and writes one row for each window and key to out:
 //
-//	{"start":1760000400000,"key":"k0000123","count":9,"sum":4277.25,"max":951.25}
+//	{"start":1760000400000,"end":1760000410000,"key":"k0000123","count":9,"sum":4277.25,"max":951.25}
 func Reference(in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 1<<20), 1<<20)
@@ -87,6 +87,8 @@ func (w openWindow) write(rows *bufio.Writer) error {
 		b := rows.AvailableBuffer()
 		b = append(b, `{"start":`...)
 		b = strconv.AppendInt(b, w.start, 10)
+		b = append(b, `,"end":`...)
+		b = strconv.AppendInt(b, w.start+windowSize, 10)
 		b = append(b, `,"key":"`...)
 		b = append(b, key...)
 		b = append(b, `","count":`...)

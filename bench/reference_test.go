@@ -16,21 +16,21 @@ func TestReference(t *testing.T) {
 {"event_time":20000,"key":"a","amount":4}
 {"event_time":10001,"key":"b","amount":0.75}
 `,
-			`{"start":10000,"key":"a","count":2,"sum":3.75,"max":2.5}
-{"start":10000,"key":"b","count":1,"sum":0.75,"max":0.75}
-{"start":20000,"key":"a","count":1,"sum":4,"max":4}
+			`{"start":10000,"end":20000,"key":"a","count":2,"sum":3.75,"max":2.5}
+{"start":10000,"end":20000,"key":"b","count":1,"sum":0.75,"max":0.75}
+{"start":20000,"end":30000,"key":"a","count":1,"sum":4,"max":4}
 `},
 		{"a record at the bound still finds its window",
 			`{"event_time":24999,"key":"a","amount":1}
 {"event_time":19999,"key":"a","amount":2}
 {"event_time":25000,"key":"a","amount":4}
 `,
-			`{"start":10000,"key":"a","count":1,"sum":2,"max":2}
-{"start":20000,"key":"a","count":2,"sum":5,"max":4}
+			`{"start":10000,"end":20000,"key":"a","count":1,"sum":2,"max":2}
+{"start":20000,"end":30000,"key":"a","count":2,"sum":5,"max":4}
 `},
 		{"fields may stand in any order, among others, with spaces",
 			`{"type":"a\"b","key" : "k" , "amount": 12.25,"event_time":10000}`,
-			`{"start":10000,"key":"k","count":1,"sum":12.25,"max":12.25}
+			`{"start":10000,"end":20000,"key":"k","count":1,"sum":12.25,"max":12.25}
 `},
 	} {
 		var out bytes.Buffer

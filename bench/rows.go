@@ -1,109 +1,184 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
-	"math"
-	"time"
+	"strconv"
+
+	"tidemark/engine/job"
+	"tidemark/engine/stream"
 )
 
-// Comparison of results. The reference and the engine write different lines; what
-// must be equal is the set of windows and keys and, for each, count, sum and max.
+// Comparison of results. The reference and the engine write different lines in different
+// orders; what must be equal is the multiset of rows: window, key, revision and the values, to
+// the last bit. No row may come twice, so the multisets are sets.
 
-type rowKey struct {
-	start int64 // ms
-	key   string
+// rowID is a row without its values.
+type rowID struct {
+	start, end stream.Time
+	key        uint32 // number in rowSet.keys
+	revision   int64  // how often the window of the key had fired before
 }
 
-type rowValue struct {
-	Count int64   `json:"count"`
-	Sum   float64 `json:"sum"`
-	Max   float64 `json:"max"`
+// rowSet holds rows with their values as text. Text that is equal stands for bits that are:
+// floats are written with as many digits as tell them from all others.
+type rowSet struct {
+	keys  map[string]uint32
+	names []string
+	at    map[rowID]piece
+	text  []byte
 }
 
-func (v rowValue) same(o rowValue) bool {
-	return v.Count == o.Count &&
-		math.Float64bits(v.Sum) == math.Float64bits(o.Sum) && math.Float64bits(v.Max) == math.Float64bits(o.Max)
+type piece struct{ from, to uint32 }
+
+// shape is where the parts of a row stand in a line.
+type shape struct {
+	start, end, key, kind, revision []string
+	values                          [][]string
 }
 
-// readReference reads the rows of Reference.
-func readReference(in io.Reader) (map[rowKey]rowValue, error) {
-	return readRows(in, func(line []byte) (rowKey, rowValue, error) {
-		var row struct {
-			Start int64
-			Key   string
-			rowValue
+// ofReference is the shape of what reference loops write, ofEngine that of a job's rows.
+func (q *query) ofReference() shape {
+	s := shape{start: []string{"start"}, end: []string{"end"}, key: []string{"key"}, revision: []string{"revision"}}
+	for _, a := range q.aggregates {
+		s.values = append(s.values, []string{a.name})
+	}
+	return s
+}
+
+func (q *query) ofEngine(plugin bool) shape {
+	s := shape{start: []string{"window", "start"}, end: []string{"window", "end"}, key: []string{"key", "key"}, kind: []string{"kind"}, revision: []string{"revision"}}
+	for _, a := range q.aggregates {
+		path := []string{"value", a.name}
+		if plugin {
+			path = []string{"value", pluginName, a.name}
 		}
-		err := json.Unmarshal(line, &row)
-		return rowKey{row.Start, row.Key}, row.rowValue, err
-	})
+		s.values = append(s.values, path)
+	}
+	return s
 }
 
-// readEngine reads the engine's rows. The three numbers are members of value, or of
-// its only member where one plug-in gives them all.
-func readEngine(in io.Reader) (map[rowKey]rowValue, error) {
-	return readRows(in, func(line []byte) (rowKey, rowValue, error) {
-		var row struct {
-			Key    struct{ Key string }
-			Window struct{ Start time.Time }
-			Kind   string
-			Value  struct {
-				rowValue
-				Amount *rowValue
+// eachRow calls f for each row of in, whose values are those of the query's aggregates; key and
+// values are borrowed.
+func (q *query) eachRow(in io.Reader, s shape, f func(id rowID, key, values []byte) error) error {
+	if s.kind == nil {
+		s.kind = []string{"kind"} // which no line of a reference has
+	}
+	fields := []job.Field{
+		{Name: "start", Path: s.start, Kind: stream.Timestamp},
+		{Name: "end", Path: s.end, Kind: stream.Timestamp},
+		{Name: "key", Path: s.key, Kind: stream.String},
+		{Name: "kind", Path: s.kind, Kind: stream.String},
+		{Name: "revision", Path: s.revision, Kind: stream.Int64},
+	}
+	given := len(fields)
+	for i, a := range q.aggregates {
+		fields = append(fields, job.Field{Name: a.name, Path: s.values[i], Kind: a.kind})
+	}
+	row := 0
+	var values []byte
+	return eachBatch(in, fields, func(b *stream.Batch) error {
+		for i := range b.N {
+			row++
+			for c, f := range fields {
+				missing := b.Cols[c].Null(i) && f.Name != "key" && f.Name != "kind" && f.Name != "revision"
+				if f.Kind == stream.Token {
+					missing = len(b.Cols[c].Strs[i].Bytes(b.Blob)) == 0
+				}
+				if missing {
+					return fmt.Errorf("row %d has no %s", row, f.Name)
+				}
+			}
+			id := rowID{start: stream.Time(b.Cols[0].Ints[i]), end: stream.Time(b.Cols[1].Ints[i])}
+			if !b.Cols[4].Null(i) {
+				id.revision = b.Cols[4].Ints[i]
+			}
+			if kind := b.Cols[3].Strs[i].Bytes(b.Blob); len(kind) > 0 && (id.revision == 0) != (string(kind) == "on_time") {
+				return fmt.Errorf("row %d is of kind %q at revision %d", row, kind, id.revision)
+			}
+			values = values[:0]
+			for c := given; c < len(fields); c++ {
+				if c > given {
+					values = append(values, ' ')
+				}
+				values = append(append(values, fields[c].Name...), '=')
+				switch col := &b.Cols[c]; col.Kind {
+				case stream.Int64:
+					values = strconv.AppendInt(values, col.Ints[i], 10)
+				case stream.Float64:
+					values = strconv.AppendFloat(values, col.Floats[i], 'g', -1, 64)
+				default:
+					values = append(values, col.Strs[i].Bytes(b.Blob)...)
+				}
+			}
+			if err := f(id, b.Cols[2].Strs[i].Bytes(b.Blob), values); err != nil {
+				return fmt.Errorf("row %d: %w", row, err)
 			}
 		}
-		err := json.Unmarshal(line, &row)
-		if err == nil && row.Kind != "on_time" {
-			err = fmt.Errorf("row of kind %q, nothing is late in this workload", row.Kind)
-		}
-		if row.Value.Amount != nil {
-			row.Value.rowValue = *row.Value.Amount
-		}
-		return rowKey{row.Window.Start.UnixMilli(), row.Key.Key}, row.Value.rowValue, err
+		return nil
 	})
 }
 
-func readRows(in io.Reader, parse func(line []byte) (rowKey, rowValue, error)) (map[rowKey]rowValue, error) {
-	rows := map[rowKey]rowValue{}
-	lines := bufio.NewScanner(in)
-	for n := 1; lines.Scan(); n++ {
-		k, v, err := parse(lines.Bytes())
-		if err != nil {
-			return nil, fmt.Errorf("row %d: %w", n, err)
+// readReference reads the rows of a reference loop.
+func (q *query) readReference(in io.Reader) (*rowSet, error) {
+	rows := &rowSet{keys: map[string]uint32{}, at: map[rowID]piece{}}
+	return rows, q.eachRow(in, q.ofReference(), func(id rowID, key, values []byte) error {
+		n, ok := rows.keys[string(key)]
+		if !ok {
+			n = uint32(len(rows.names))
+			rows.names = append(rows.names, string(key))
+			rows.keys[string(key)] = n
 		}
-		if _, twice := rows[k]; twice {
-			return nil, fmt.Errorf("row %d: a second row for window %d, key %s", n, k.start, k.key)
+		id.key = n
+		if _, twice := rows.at[id]; twice {
+			return fmt.Errorf("a second row for %v", rows.name(id))
 		}
-		rows[k] = v
-	}
-	return rows, lines.Err()
+		from := len(rows.text)
+		rows.text = append(rows.text, values...)
+		rows.at[id] = piece{uint32(from), uint32(len(rows.text))}
+		return nil
+	})
 }
 
-// compareRows returns nil if both have the same rows, else says how many differ and
-// shows one.
-func compareRows(want, got map[rowKey]rowValue) error {
-	differ, example := 0, ""
-	note := func(format string, args ...any) {
+func (s *rowSet) name(id rowID) string {
+	return fmt.Sprintf("window %d to %d, key %s, revision %d", id.start, id.end, s.names[id.key], id.revision)
+}
+
+// compare takes a job's rows and returns how many there are if they are the reference's;
+// else how many differ, and one of them. want is used up.
+func (q *query) compare(want *rowSet, in io.Reader, plugin bool) (rows int, err error) {
+	all, differ, example := len(want.at), 0, ""
+	note := func(text string) {
 		if differ++; differ == 1 {
-			example = fmt.Sprintf(format, args...)
+			example = text
 		}
 	}
-	for k, w := range want {
-		if g, ok := got[k]; !ok {
-			note("window %d, key %s: missing", k.start, k.key)
-		} else if !w.same(g) {
-			note("window %d, key %s: %+v, the reference has %+v", k.start, k.key, g, w)
+	err = q.eachRow(in, q.ofEngine(plugin), func(id rowID, key, values []byte) error {
+		rows++
+		n, known := want.keys[string(key)]
+		id.key = n
+		w, ok := want.at[id]
+		switch {
+		case !known:
+			note(fmt.Sprintf("window %d to %d, key %s: %s, the reference has none", id.start, id.end, key, values))
+		case !ok: // or it was there before
+			note(fmt.Sprintf("%s: %s, the reference has none or one", want.name(id), values))
+		case string(want.text[w.from:w.to]) != string(values):
+			note(fmt.Sprintf("%s: %s, the reference has %s", want.name(id), values, want.text[w.from:w.to]))
+			fallthrough
+		default:
+			delete(want.at, id)
 		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
 	}
-	for k, g := range got {
-		if _, ok := want[k]; !ok {
-			note("window %d, key %s: %+v, the reference has none", k.start, k.key, g)
-		}
+	for id, w := range want.at {
+		note(fmt.Sprintf("%s: missing, the reference has %s", want.name(id), want.text[w.from:w.to]))
 	}
 	if differ > 0 {
-		return fmt.Errorf("%d of %d rows differ from the reference's, such as %s", differ, len(want), example)
+		return 0, fmt.Errorf("%d rows, %d in the reference, differ at %d of them, such as %s", rows, all, differ, example)
 	}
-	return nil
+	return rows, nil
 }
