@@ -143,7 +143,7 @@ func (j *Job) first(ctx context.Context, s *split, b *stream.Batch, n int) ([]Pr
 			if !s.source.Bounded() {
 				break
 			}
-			if err := j.opts.Env.Clock.Sleep(ctx, followPoll); err != nil { // standard input
+			if err := j.opts.Env.Clock.Sleep(ctx, inputPoll); err != nil { // standard input
 				return nil, err
 			}
 		}

@@ -36,6 +36,7 @@ type split struct {
 	rest    []byte // bytes read and not yet decoded
 	ended   bool   // the reader has no more bytes
 	restart bool   // the next bytes are another file's: see source.ErrRestart
+	drained bool   // the batch that was read last has all that was there
 
 	guard   timestamp.Guard
 	arrival stream.Time // of bounded files; MinTime: see arrivalOf
@@ -154,6 +155,7 @@ func (s *split) fill(b *stream.Batch, rows int, now stream.Time, bad func(*resul
 	want := s.want(rows)
 	for b.N == 0 {
 		waiting, err := s.more(b, want)
+		s.drained = waiting
 		if err != nil {
 			return fmt.Errorf("source %s: split %s: %w", s.source.ID, s.name, err)
 		}
@@ -164,6 +166,8 @@ func (s *split) fill(b *stream.Batch, rows int, now stream.Time, bad func(*resul
 		}
 		s.start, s.bytes = s.bytes, s.bytes+int64(n)
 		s.rest = append(s.rest[:0], b.Blob[n:end]...)
+		// Else there may be whole records in the rest.
+		s.drained = s.drained && b.N < rows && len(s.decoder.Bad()) == 0
 		for _, d := range s.decoder.Bad() {
 			s.read++
 			if err := bad(&result.Bad{Source: s.source.ID, Split: s.name, Line: d.Line, Offset: d.Offset, Reason: string(d.Reason), Message: d.Message, Raw: d.Raw}); err != nil {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,9 +16,9 @@ import (
 	"tidemark/engine/watermark"
 )
 
-// followPoll is how often a followed input is looked at when it had nothing new: the
-// delay that it adds to a record, and cheap (one read at the end of each file).
-const followPoll = 20 * time.Millisecond
+// inputPoll is how often standard input is looked at when it has nothing now and does not
+// tell when it has, in a job that follows nothing and therefore has no linger.
+const inputPoll = 20 * time.Millisecond
 
 // sourceTask reads some splits of a source and sends their rows on. One goroutine
 // runs it: source, decode, timestamp, watermark, exchange.
@@ -175,7 +176,7 @@ func (t *sourceTask) refill(ctx context.Context, s *split) (bool, error) {
 			return false, err
 		}
 		if s.batch.N == 0 { // standard input has nothing now
-			if err := t.wait(ctx, s); err != nil {
+			if err := t.wait(ctx, s, inputPoll); err != nil {
 				return false, err
 			}
 		}
@@ -183,9 +184,9 @@ func (t *sourceTask) refill(ctx context.Context, s *split) (bool, error) {
 	return true, nil
 }
 
-// wait waits until there may be more: as the reader tells, or for followPoll. s is the
-// one split that is waited for, nil with several.
-func (t *sourceTask) wait(ctx context.Context, s *split) error {
+// wait waits until there may be more: as the reader tells, or for poll. s is the one split
+// that is waited for, nil with several.
+func (t *sourceTask) wait(ctx context.Context, s *split, poll time.Duration) error {
 	return t.turn.rest(func() error {
 		if s != nil {
 			if w, ok := s.reader.(source.Waker); ok {
@@ -197,7 +198,7 @@ func (t *sourceTask) wait(ctx context.Context, s *split) error {
 				return ctx.Err()
 			}
 		}
-		return t.job.opts.Env.Clock.Sleep(ctx, followPoll)
+		return t.job.opts.Env.Clock.Sleep(ctx, poll)
 	})
 }
 
@@ -293,6 +294,10 @@ func (t *sourceTask) progress() error {
 // over the splits that are not idle (S20); probes look at idleness, at watermarks by
 // time, and for new splits. Bounded sources of a job that follows others come here
 // too: a split that ends counts as MAX, and with the last one the source ends.
+//
+// When every split has given all that was there, the task waits for the linger before it
+// looks again: no record waits longer than that for company, and a steady trickle comes in
+// batches of that much time instead of one record each.
 func (t *sourceTask) follow(ctx context.Context) error {
 	defer t.leave()
 	t.combined = newCombined(&t.spec.Watermark, len(t.splits))
@@ -311,7 +316,7 @@ func (t *sourceTask) follow(ctx context.Context) error {
 	for {
 		t.mail.Answer()
 		t.align(t.job.now())
-		got, open := false, !t.spec.Bounded()
+		more, open := false, !t.spec.Bounded()
 		for i, s := range t.splits {
 			if s.done {
 				continue
@@ -320,11 +325,10 @@ func (t *sourceTask) follow(ctx context.Context) error {
 				open = true
 				continue
 			}
-			more, err := t.followNext(ctx, i, s)
-			if err != nil {
+			if err := t.followNext(ctx, i, s); err != nil {
 				return err
 			}
-			got, open = got || more, open || !s.done
+			more, open = more || !s.done && !s.drained, open || !s.done
 		}
 		if !open {
 			return nil
@@ -335,8 +339,8 @@ func (t *sourceTask) follow(ctx context.Context) error {
 				return err
 			}
 		}
-		if !got {
-			if err := t.wait(ctx, nil); err != nil {
+		if !more {
+			if err := t.wait(ctx, nil, cmp.Or(t.job.graph.Settings.Linger, inputPoll)); err != nil {
 				return err
 			}
 		}
@@ -346,21 +350,19 @@ func (t *sourceTask) follow(ctx context.Context) error {
 	}
 }
 
-// followNext sends the next batch of split i, inside a turn (K5), and reports whether
-// records were there.
-func (t *sourceTask) followNext(ctx context.Context, i int, s *split) (got bool, err error) {
+// followNext sends the next batch of split i, inside a turn (K5).
+func (t *sourceTask) followNext(ctx context.Context, i int, s *split) error {
 	if err := t.turn.Begin(); err != nil {
-		return false, err
+		return err
 	}
 	defer t.turn.End(0)
 	b := t.pool.Get(nil)
 	if err := t.fill(ctx, s, b); errors.Is(err, io.EOF) {
 		t.end(i, s)
 	} else if err != nil {
-		return false, err
+		return err
 	}
-	got = b.N > 0 // the batch is another's behind deliver
-	return got, t.deliver(ctx, i, b)
+	return t.deliver(ctx, i, b)
 }
 
 // end notes that split i has ended. In a bounded source it counts as MAX, so that the
