@@ -13,7 +13,7 @@ RACE       := ./engine ./engine/exchange ./engine/source ./engine/state ./abi/gu
 # In engine/wasm they meet over modules, images and turns; the rest of it takes minutes.
 RACE_WASM  := -run 'Plugins|Image|Fuel|Turn|Observe' ./engine/wasm
 
-.PHONY: help go-version build guests demo serve-demo test test-all check race toolchains hostile bench fuzz clean
+.PHONY: help go-version build guests demo serve-demo test test-all check race toolchains hostile bench soak fuzz clean
 
 help: ## list the targets
 	@echo "Tidemark: windows over event time, with your functions as WebAssembly plug-ins."
@@ -68,6 +68,10 @@ hostile: go-version ## modules that mean harm against a host, with a neighbour b
 
 bench: build guests ## CPU time and memory against plain loops, into README.md; of one workload: make bench WORKLOAD=W3
 	@go run ./bench $(if $(WORKLOAD),$(WORKLOAD),-page README.md)
+
+SOAK ?= 30m
+soak: build ## the memory of a job with every kind of window on an endless stream; Linux (SOAK=30m)
+	@go run ./bench soak -for $(SOAK)
 
 FUZZTIME ?= 5s
 fuzz: go-version ## a short run of every fuzz target (FUZZTIME=5s each)

@@ -11,6 +11,7 @@
 //	make bench                  everything; the table goes into README.md
 //	make bench WORKLOAD=W3      all there is of one workload, printed
 //	go run ./bench W3 loop      likewise, of several (make build guests comes before)
+//	make soak                   half an hour of an endless stream: does the memory stay?
 //
 // The exit code is 1 if something that must be is not; a goal that is missed is only shown.
 //
@@ -18,6 +19,6 @@
 // reference.go has the plain loops, job.go the jobs; measure.go measures a workload,
 // process.go runs and weighs a child, decode.go reads lines and nothing else, rows.go
 // compares results. extra.go lists the measures beside the workloads, such as loop.go,
-// plug-ins alone. row.go and table.go print. The program starts itself anew for each part,
+// plug-ins alone, and latency.go, the one in wall time. soak.go watches memory. row.go and table.go print. The program starts itself anew for each part,
 // so that a part's cost is the cost of a process.
 package main

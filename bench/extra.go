@@ -22,6 +22,7 @@ type extra struct {
 func extras() []extra {
 	return []extra{
 		{name: "loop", measure: measureLoops},
+		{name: "latency", everyCore: true, measure: measureLatency},
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 )
 
 const usage = `usage: bench [flags] [NAME...]   measure everything, or all there is of the workloads and measures named
+       bench soak [flags]        the memory of a job on an endless stream
        bench generate QUERY      write the lines of a query
        bench reference QUERY     its plain loop: lines on stdin, rows on stdout
        bench decode QUERY FILE   decode a file's lines as the query's job would, and nothing else
@@ -31,6 +32,9 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	if len(args) == 3 && args[0] == "rows" { // see extra.go
 		return printRows(ctx, args[1], args[2])
+	}
+	if len(args) > 0 && args[0] == "soak" {
+		return soak(args[1:])
 	}
 	if len(args) > 1 {
 		if i := slices.IndexFunc(queries(), func(q query) bool { return q.name == args[1] }); i >= 0 {
