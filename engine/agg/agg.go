@@ -40,27 +40,27 @@ var (
 
 // functions is the one list of built-ins, by name.
 var functions = []Function{
-	{"approx_distinct", value(scalars), nil, plain(newApproxDistinct)},
+	{"approx_distinct", of(scalars), nil, plain(newApproxDistinct)},
 	{"count", nil, nil, func([]stream.Kind, []job.Arg) udf.Aggregate { return count{} }},
-	{"distinct", value(scalars), nil, plain(func(k stream.Kind) udf.Aggregate { return newDistinct(k) })},
-	{"first", value(scalars), nil, plain(func(k stream.Kind) udf.Aggregate { return newEdge(k, false) })},
-	{"last", value(scalars), nil, plain(func(k stream.Kind) udf.Aggregate { return newEdge(k, true) })},
-	{"list", value(scalars), nil, plain(newList)},
-	{"max", value(ordered), nil, plain(func(k stream.Kind) udf.Aggregate { return newExtreme(k, 1) })},
-	{"mean", value(numbers), nil, plain(newMean)},
-	{"min", value(ordered), nil, plain(func(k stream.Kind) udf.Aggregate { return newExtreme(k, -1) })},
-	{"quantiles", value(numbers), quantilesParams, func(k []stream.Kind, args []job.Arg) udf.Aggregate {
+	{"distinct", of(scalars), nil, plain(newDistinct)},
+	{"first", of(scalars), nil, plain(func(k stream.Kind) udf.Aggregate { return newEdge(k, false) })},
+	{"last", of(scalars), nil, plain(func(k stream.Kind) udf.Aggregate { return newEdge(k, true) })},
+	{"list", of(scalars), nil, plain(newList)},
+	{"max", of(ordered), nil, plain(func(k stream.Kind) udf.Aggregate { return newExtreme(k, 1) })},
+	{"mean", of(numbers), nil, plain(newMean)},
+	{"min", of(ordered), nil, plain(func(k stream.Kind) udf.Aggregate { return newExtreme(k, -1) })},
+	{"quantiles", of(numbers), quantilesParams, func(k []stream.Kind, args []job.Arg) udf.Aggregate {
 		return newQuantiles(k[0], args[0].List, args[1].Float)
 	}},
-	{"sorted_list", value(scalars), nil, plain(newSortedList)},
-	{"sum", value(numbers), nil, plain(newSum)},
-	{"top_k", value(scalars), topKParams, func(k []stream.Kind, args []job.Arg) udf.Aggregate {
+	{"sorted_list", of(scalars), nil, plain(newSortedList)},
+	{"sum", of(numbers), nil, plain(newSum)},
+	{"top_k", of(scalars), topKParams, func(k []stream.Kind, args []job.Arg) udf.Aggregate {
 		return newTopK(k[0], int(args[0].Int))
 	}},
 }
 
-// value is the input of a function of one column.
-func value(kinds []stream.Kind) []Input { return []Input{{"value", kinds}} }
+// of is the input of a function of one column.
+func of(kinds []stream.Kind) []Input { return []Input{{"value", kinds}} }
 
 // plain makes a function of one column without arguments.
 func plain(make func(stream.Kind) udf.Aggregate) func([]stream.Kind, []job.Arg) udf.Aggregate {

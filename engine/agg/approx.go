@@ -1,10 +1,8 @@
 package agg
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
-	"slices"
 
 	"github.com/axiomhq/hyperloglog"
 
@@ -22,16 +20,10 @@ import (
 // depends on the order of insertions.
 type approxDistinct struct {
 	stateless
-	kind stream.Kind
-
-	// Scratch of one Add, reused.
-	vals   []byte
-	hashes []groupHash
-}
-
-type groupHash struct {
-	group uint32
-	hash  uint64
+	kind  stream.Kind
+	found tally
+	value []byte // working memory of Add
+	merging
 }
 
 const (
@@ -50,24 +42,21 @@ func (*approxDistinct) Create(dst *udf.Accs, n int) error { createEmpty(dst, n);
 
 func (d *approxDistinct) Add(accs *udf.Accs, rows *udf.Rows) error {
 	c := &rows.Batch.Cols[rows.Cols[0]]
-	d.hashes = d.hashes[:0]
+	d.found.start(rows)
 	for i, r := range rows.Sel {
-		d.vals = appendValue(d.vals[:0], c, int(r), rows.Batch.Blob)
+		d.value = valueAt(c, r, rows.Batch.Blob).appendBytes(d.value[:0], rows.Batch.Blob)
 		// The hash of keys: part of the accumulator's layout, it never changes.
-		d.hashes = append(d.hashes, groupHash{rows.Group[i], stream.KeyHash(d.vals)})
+		d.found.add(rows.Group[i], number(stream.KeyHash(d.value)))
 	}
-	slices.SortFunc(d.hashes, func(a, b groupHash) int {
-		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.hash, b.hash))
-	})
-	d.hashes = slices.Compact(d.hashes)
+	d.found.sort(rows.Groups)
 	accs.Reset(0)
-	next := 0
-	for g := range rows.Groups {
+	for _, found := range d.found.groups(rows.Groups) {
 		head := len(accs.Data)
-		for ; next < len(d.hashes) && d.hashes[next].group == uint32(g); next++ {
-			accs.Data = binary.LittleEndian.AppendUint64(accs.Data, d.hashes[next].hash)
+		for _, f := range found {
+			accs.Data = binary.LittleEndian.AppendUint64(accs.Data, f.head)
 		}
-		if err := compactHashes(accs, head); err != nil {
+		var err error
+		if accs.Data, err = compactHashes(accs.Data, head); err != nil {
 			return err
 		}
 		accs.Off = append(accs.Off, uint32(len(accs.Data)))
@@ -76,18 +65,17 @@ func (d *approxDistinct) Add(accs *udf.Accs, rows *udf.Rows) error {
 }
 
 // compactHashes turns the hashes from head on into registers if they are too many.
-func compactHashes(accs *udf.Accs, head int) error {
-	list := accs.Data[head:]
+func compactHashes(dst []byte, head int) ([]byte, error) {
+	list := dst[head:]
 	if len(list) <= 8*maxHashes {
-		return nil
+		return dst, nil
 	}
 	sketch, err := hyperloglog.NewSketch(hllPrecision, false)
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
 	insertHashes(sketch, list)
-	accs.Data, err = sketch.AppendBinary(accs.Data[:head])
-	return err
+	return sketch.AppendBinary(dst[:head])
 }
 
 func insertHashes(sketch *hyperloglog.Sketch, list []byte) {
@@ -105,48 +93,36 @@ func readRegisters(acc []byte) (*hyperloglog.Sketch, error) {
 	return sketch, nil
 }
 
-func (*approxDistinct) Merge(into, from *udf.Accs) error {
-	var out udf.Accs
-	out.Reset(0)
-	for i := range into.N() {
-		a, b := into.At(i), from.At(i)
+func (d *approxDistinct) Merge(into, from *udf.Accs) error {
+	return d.each(into, from, func(sums, a, b []byte) ([]byte, error) {
 		if len(a) < len(b) {
 			a, b = b, a
 		}
-		if len(a) <= 8*maxHashes {
-			head := len(out.Data)
-			out.Data = mergeHashes(out.Data, a, b)
-			if err := compactHashes(&out, head); err != nil {
-				return err
-			}
-		} else if err := mergeRegisters(&out, a, b); err != nil {
-			return err
+		if len(a) > 8*maxHashes {
+			return mergeRegisters(sums, a, b)
 		}
-		out.Off = append(out.Off, uint32(len(out.Data)))
-	}
-	*into = out
-	return nil
+		return compactHashes(mergeHashes(sums, a, b), len(sums))
+	})
 }
 
 // mergeRegisters appends the registers a with b, either form, taken in.
-func mergeRegisters(out *udf.Accs, a, b []byte) error {
+func mergeRegisters(dst, a, b []byte) ([]byte, error) {
 	sketch, err := readRegisters(a)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(b) <= 8*maxHashes {
 		insertHashes(sketch, b)
 	} else {
 		other, err := readRegisters(b)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := sketch.Merge(other); err != nil {
-			return fmt.Errorf("approx_distinct: %w", err)
+			return nil, fmt.Errorf("approx_distinct: %w", err)
 		}
 	}
-	out.Data, err = sketch.AppendBinary(out.Data)
-	return err
+	return sketch.AppendBinary(dst)
 }
 
 // mergeHashes appends the union of two ascending lists.

@@ -30,6 +30,7 @@ type edgeText struct {
 	stateless
 	last bool
 	best []int // scratch: for each group the place in Rows.Sel of its record, -1: none
+	merging
 }
 
 func newEdge(k stream.Kind, last bool) udf.Aggregate {
@@ -152,17 +153,12 @@ func (e *edgeText) Add(accs *udf.Accs, rows *udf.Rows) error {
 }
 
 func (e *edgeText) Merge(into, from *udf.Accs) error {
-	var out udf.Accs
-	out.Reset(0)
-	for i := range into.N() {
-		a, b := into.At(i), from.At(i)
+	return e.each(into, from, func(sums, a, b []byte) ([]byte, error) {
 		if len(b) > 0 && (len(a) == 0 || better(e.last, stream.Time(word(a)), stream.Time(word(b)))) {
 			a = b
 		}
-		out.Append(a)
-	}
-	*into = out
-	return nil
+		return append(sums, a...), nil
+	})
 }
 
 func (*edgeText) Result(accs *udf.Accs, out *stream.Columns) error {

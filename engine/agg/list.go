@@ -16,6 +16,7 @@ type list struct {
 	stateless
 	kind   stream.Kind
 	groups grouping
+	merging
 }
 
 func newList(k stream.Kind) udf.Aggregate { return &list{kind: k} }
@@ -42,19 +43,14 @@ func (l *list) Add(accs *udf.Accs, rows *udf.Rows) error {
 	return nil
 }
 
-func (*list) Merge(into, from *udf.Accs) error {
-	var out udf.Accs
-	out.Reset(0)
-	for i := range into.N() {
-		a, b := into.At(i), from.At(i)
-		out.Data = append(out.Data, a...)
+func (l *list) Merge(into, from *udf.Accs) error {
+	return l.each(into, from, func(sums, a, b []byte) ([]byte, error) {
+		sums = append(sums, a...)
 		if len(a) > 0 && len(b) > 0 {
-			out.Data = append(out.Data, ',')
+			sums = append(sums, ',')
 		}
-		out.Append(b)
-	}
-	*into = out
-	return nil
+		return append(sums, b...), nil
+	})
 }
 
 func (*list) Result(accs *udf.Accs, out *stream.Columns) error {

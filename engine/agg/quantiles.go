@@ -1,10 +1,8 @@
 package agg
 
 import (
-	"cmp"
 	"encoding/binary"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -37,17 +35,14 @@ type quantiles struct {
 	at    []float64
 	names []stream.Field
 
-	items []groupBin // scratch of one Add
+	found           tally // of bins
+	lowest, highest []float64
+	merging
 }
 
 // margin leaves room for the rounding of the mapping's numbers: with the whole accuracy
 // they may lie a few units of the last place outside of it.
 const margin = 1 - 1e-9
-
-type groupBin struct {
-	group uint32
-	bin   int64
-}
 
 var quantilesParams = []job.Param{
 	{Name: "quantiles", Kind: stream.Float64, List: true, Max: 1,
@@ -126,34 +121,28 @@ func (q *quantiles) number(c *stream.Column, row uint32) float64 {
 
 func (q *quantiles) Add(accs *udf.Accs, rows *udf.Rows) error {
 	c := &rows.Batch.Cols[rows.Cols[0]]
-	q.items = q.items[:0]
-	lowest, highest := make([]float64, rows.Groups), make([]float64, rows.Groups)
-	for g := range rows.Groups {
-		lowest[g], highest[g] = math.Inf(1), math.Inf(-1)
+	q.found.start(rows)
+	q.lowest, q.highest = q.lowest[:0], q.highest[:0]
+	for range rows.Groups {
+		q.lowest, q.highest = append(q.lowest, math.Inf(1)), append(q.highest, math.Inf(-1))
 	}
 	for i, r := range rows.Sel {
 		v, g := q.number(c, r), rows.Group[i]
 		if most := q.bins.MaxIndexableValue(); v > most || v < -most {
 			return &udf.Failure{Op: i, Message: "quantiles cannot hold " + strconv.FormatFloat(v, 'g', -1, 64)}
 		}
-		q.items = append(q.items, groupBin{g, q.bin(v)})
-		lowest[g], highest[g] = min(lowest[g], v), max(highest[g], v)
+		q.found.add(g, number(uint64(q.bin(v))^1<<63))
+		q.lowest[g], q.highest[g] = min(q.lowest[g], v), max(q.highest[g], v)
 	}
-	slices.SortFunc(q.items, func(a, b groupBin) int {
-		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.bin, b.bin))
-	})
+	q.found.sort(rows.Groups)
 	accs.Reset(0)
-	next := 0
-	for g := range rows.Groups {
+	for g, found := range q.found.groups(rows.Groups) {
 		w := binWriter{data: accs.Data}
-		for next < len(q.items) && q.items[next].group == uint32(g) {
-			start := next
-			for next++; next < len(q.items) && q.items[next] == q.items[start]; next++ {
-			}
-			if !w.started {
-				w.start(lowest[g], highest[g])
-			}
-			w.append(q.items[start].bin, uint64(next-start))
+		if len(found) > 0 {
+			w.start(q.lowest[g], q.highest[g])
+		}
+		for _, f := range found {
+			w.append(int64(f.head^1<<63), uint64(f.n))
 		}
 		accs.Data = w.data
 		accs.Off = append(accs.Off, uint32(len(accs.Data)))
@@ -161,12 +150,10 @@ func (q *quantiles) Add(accs *udf.Accs, rows *udf.Rows) error {
 	return nil
 }
 
-func (*quantiles) Merge(into, from *udf.Accs) error {
-	var out udf.Accs
-	out.Reset(0)
-	for i := range into.N() {
-		a, b := readBins(into.At(i)), readBins(from.At(i))
-		w := binWriter{data: out.Data}
+func (q *quantiles) Merge(into, from *udf.Accs) error {
+	return q.each(into, from, func(sums, left, right []byte) ([]byte, error) {
+		a, b := readBins(left), readBins(right)
+		w := binWriter{data: sums}
 		if a.ok || b.ok {
 			w.start(min(a.lowest, b.lowest), max(a.highest, b.highest))
 		}
@@ -184,11 +171,8 @@ func (*quantiles) Merge(into, from *udf.Accs) error {
 				b.next()
 			}
 		}
-		out.Data = w.data
-		out.Off = append(out.Off, uint32(len(out.Data)))
-	}
-	*into = out
-	return nil
+		return w.data, nil
+	})
 }
 
 func (q *quantiles) Result(accs *udf.Accs, out *stream.Columns) error {
@@ -224,16 +208,15 @@ func (q *quantiles) Result(accs *udf.Accs, out *stream.Columns) error {
 
 // binWriter appends the bins of an accumulator.
 type binWriter struct {
-	data    []byte
-	started bool
-	first   bool // the next bin is the first
-	last    int64
+	data  []byte
+	first bool // the next bin is the first
+	last  int64
 }
 
 func (w *binWriter) start(lowest, highest float64) {
 	w.data = binary.LittleEndian.AppendUint64(w.data, math.Float64bits(lowest))
 	w.data = binary.LittleEndian.AppendUint64(w.data, math.Float64bits(highest))
-	w.started, w.first = true, true
+	w.first = true
 }
 
 func (w *binWriter) append(bin int64, n uint64) {
