@@ -3,59 +3,102 @@ package result
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"slices"
 	"strconv"
 
 	"tidemark/engine/stream"
 )
 
 // Encoder writes the rows of one step as lines of JSON. One goroutine uses it.
+//
+// A row is text that is the same in all rows, with what differs in between. The constant
+// pieces are put together once, as long as they go, and what describes a firing, most of a
+// row, once for the rows that share it (BenchmarkEncoder).
 type Encoder struct {
-	prefix []byte // job and step, the start of what an id is a hash of
-	head   []byte // `,"step":"…","key":`
-	key    object
-	values []valueObject
-	format TimeFormat
-	split  func(stream.SplitID) string // of rows that are pairs of an interval join
+	head    []byte // from the row's first byte to its key, with zeros for the id
+	key     object
+	members []member
+	tail    []byte // what is behind the last value
+	format  TimeFormat
+	split   func(stream.SplitID) string // of rows that are pairs of an interval join
+	frame   frame
 
-	// The row's window as text: rows of one firing share it.
-	window     stream.Window
-	windowText []byte
-	scratch    []byte
-	keyText    []byte
+	// idText is working memory for what an id is a hash of; it begins with job and step,
+	// idPrefix bytes.
+	idText   []byte
+	idPrefix int
+	keyText  []byte // working memory: the key as the id has it, where the row has it otherwise
+	keyTimes bool   // the key has a time, which is written in the row's format
 }
 
-// valueObject writes one aggregate's member of `value`.
-type valueObject struct {
-	name   []byte // `{"name":` or `,"name":`
-	fields object // nil: one output, written as a plain value
+// member is one value of a row: a column of the outputs of an aggregate.
+type member struct {
+	before         []byte // from the value before it: `,"name":`, with braces where objects end and begin
+	aggregate, col int
 }
+
+// frame is the part of a row between key and value, and the window's part of its id. Rows
+// of one firing share it.
+type frame struct {
+	window   stream.Window
+	kind     Kind
+	revision uint32
+	text     []byte // `,"window":…,"kind":…,"revision":…`
+	behind   int    // where in text the window ends; 0: nothing is made yet
+	id       []byte // start and end, each behind a newline
+}
+
+// idAt is where in a row its id is, of idDigits digits.
+const (
+	idAt     = len(`{"id":"`)
+	idDigits = 32
+)
 
 // NewEncoder makes an encoder. values has the outputs of each aggregate.
 func NewEncoder(job, step string, key []stream.Field, aggregates []string, values [][]stream.Field, format TimeFormat) *Encoder {
-	e := &Encoder{format: format, prefix: []byte(job + "\n" + step + "\n")}
-	e.head = appendMember(nil, "step")
-	e.head = appendText(e.head, step)
-	e.head = appendMember(e.head, "key")
-	if len(key) > 0 {
-		e.key = newObject(names(key))
-	}
-	labels := newObject(aggregates)
-	for i, outs := range values {
-		v := valueObject{name: labels[i]}
-		if len(outs) > 1 {
-			v.fields = newObject(names(outs))
-		}
-		e.values = append(e.values, v)
-	}
-	return e
+	return newEncoder(job, step, key, aggregates, values, format, func(outputs []stream.Field) bool { return len(outputs) != 1 })
 }
 
 // NewPairEncoder makes an encoder of pairs of records: the fields of either side are an
 // object of their own, however few they are. split returns the shown name of a split.
 func NewPairEncoder(job, step string, key, left, right []stream.Field, split func(stream.SplitID) string, format TimeFormat) *Encoder {
-	e := NewEncoder(job, step, key, []string{"left", "right"}, [][]stream.Field{nil, nil}, format)
+	e := newEncoder(job, step, key, []string{"left", "right"}, [][]stream.Field{left, right}, format, func([]stream.Field) bool { return true })
 	e.NamePairs(split)
-	e.values[0].fields, e.values[1].fields = newObject(names(left)), newObject(names(right))
+	return e
+}
+
+// newEncoder makes an encoder. nested says of which outputs an object is made; others are
+// one plain value.
+func newEncoder(job, step string, key []stream.Field, aggregates []string, values [][]stream.Field, format TimeFormat, nested func([]stream.Field) bool) *Encoder {
+	e := &Encoder{format: format, idText: []byte(job + "\n" + step + "\n")}
+	e.idPrefix = len(e.idText)
+	e.head = fmt.Appendf(nil, `{"id":"%0*d"`, idDigits, 0)
+	e.head = appendText(appendMember(e.head, "step"), step)
+	e.head = appendMember(e.head, "key")
+	if len(key) > 0 {
+		e.key = newObject(names(key))
+		e.keyTimes = slices.ContainsFunc(key, func(f stream.Field) bool { return f.Kind == stream.Timestamp })
+	}
+	text := appendMember(nil, "value")
+	labels := newObject(aggregates)
+	for a, outputs := range values {
+		text = append(text, labels[a]...)
+		if !nested(outputs) {
+			e.members = append(e.members, member{before: text, aggregate: a})
+			text = nil
+			continue
+		}
+		for c, label := range newObject(names(outputs)) {
+			e.members = append(e.members, member{before: append(text, label...), aggregate: a, col: c})
+			text = nil
+		}
+		if len(outputs) == 0 {
+			text = append(text, '{')
+		}
+		text = append(text, '}')
+	}
+	e.tail = append(text, '}', '}', '\n')
 	return e
 }
 
@@ -65,26 +108,19 @@ func (e *Encoder) NamePairs(split func(stream.SplitID) string) { e.split = split
 
 // Append appends row i with its newline. Called per result row.
 func (e *Encoder) Append(dst []byte, r *Rows, i int) []byte {
-	dst = append(dst, `{"id":"`...)
-	idAt := len(dst)
-	dst = append(dst, "00000000000000000000000000000000\""...)
+	f := &e.frame
+	if f.window != r.Window[i] || f.behind == 0 {
+		f.setWindow(r.Window[i], e.format)
+	}
+	if f.kind != r.Kind[i] || f.revision != r.Revision[i] || len(f.text) == f.behind {
+		f.setFiring(r.Kind[i], r.Revision[i])
+	}
+	row := len(dst)
 	dst = append(dst, e.head...)
-	keyAt := len(dst)
+	key := len(dst)
 	dst = e.appendKey(dst, &r.Key, i)
-	e.appendID(dst[idAt:], e.idKey(dst[keyAt:], &r.Key, i), r, i)
-	dst = appendMember(dst, "window")
-	if len(e.windowText) == 0 || e.window != r.Window[i] {
-		e.window = r.Window[i]
-		e.windowText = appendWindow(e.windowText[:0], e.window, e.format)
-	}
-	dst = append(dst, e.windowText...)
-	if k := r.Kind[i]; k != NoKind {
-		dst = append(dst, `,"kind":"`...)
-		dst = append(dst, k.String()...)
-		dst = append(dst, '"')
-	}
-	dst = append(dst, `,"revision":`...)
-	dst = strconv.AppendUint(dst, uint64(r.Revision[i]), 10)
+	e.putID(dst[row+idAt:], e.idKey(dst[key:], &r.Key, i), r, i)
+	dst = append(dst, f.text...)
 	if len(r.Of) > 0 {
 		dst = appendOrdinal(dst, r.Ordinal[i], r.Of[i])
 	}
@@ -97,18 +133,32 @@ func (e *Encoder) Append(dst []byte, r *Rows, i int) []byte {
 	if len(r.Replaces[i]) > 0 {
 		dst = e.appendReplaces(dst, r.Replaces[i])
 	}
-	dst = append(dst, `,"value":`...)
-	for a := range e.values {
-		v := &e.values[a]
-		dst = append(dst, v.name...)
-		c := &r.Values[a]
-		if v.fields != nil {
-			dst = v.fields.append(dst, c, i, e.format)
-		} else {
-			dst = AppendValue(dst, &c.Cols[0], i, c.Blob, e.format)
-		}
+	for n := range e.members {
+		m := &e.members[n]
+		dst = append(dst, m.before...)
+		c := &r.Values[m.aggregate]
+		dst = AppendValue(dst, &c.Cols[m.col], i, c.Blob, e.format)
 	}
-	return append(dst, '}', '}', '\n')
+	return append(dst, e.tail...)
+}
+
+// setWindow begins a frame.
+func (f *frame) setWindow(w stream.Window, format TimeFormat) {
+	f.window = w
+	f.text = appendWindow(appendMember(f.text[:0], "window"), w, format)
+	f.behind = len(f.text)
+	f.id = appendIDWindow(f.id[:0], w)
+}
+
+// setFiring completes it.
+func (f *frame) setFiring(k Kind, revision uint32) {
+	f.kind, f.revision = k, revision
+	f.text = f.text[:f.behind]
+	if k != NoKind {
+		f.text = append(append(f.text, `,"kind":"`...), k.String()...)
+		f.text = append(f.text, '"')
+	}
+	f.text = strconv.AppendUint(appendMember(f.text, "revision"), uint64(revision), 10)
 }
 
 // appendOrdinal writes which row of how many this is, where that is not their default.
@@ -140,33 +190,34 @@ func (e *Encoder) appendKey(dst []byte, key *stream.Columns, i int) []byte {
 	return e.key.append(dst, key, i, e.format)
 }
 
-// appendID writes the id into the place kept for it: the first 16 bytes of a SHA-256
-// over job, step, key, window and ordinal, so that anyone can compute it from the row.
-// A pair of an interval join has the places of its two records instead of a window.
-func (e *Encoder) appendID(dst []byte, key []byte, r *Rows, i int) {
-	s := append(e.scratch[:0], e.prefix...)
-	s = append(s, key...)
-	s = append(s, '\n')
-	switch w := r.Window[i]; {
-	case r.Pairs != nil:
-		s = e.appendPlace(s, r.Pairs.Left[i])
-		s = append(s, '\n')
-		s = e.appendPlace(s, r.Pairs.Right[i])
-	case w == stream.Global:
-		s = append(s, "null\nnull"...)
-	default:
-		s = strconv.AppendInt(s, int64(w.Start), 10)
-		s = append(s, '\n')
-		s = strconv.AppendInt(s, int64(w.End), 10)
+// putID writes the id into the place kept for it: the first 16 bytes of a SHA-256 over job,
+// step, key, window and ordinal, so that anyone can compute it from the row. A pair of an
+// interval join has the places of its two records instead of a window.
+func (e *Encoder) putID(dst []byte, key []byte, r *Rows, i int) {
+	s := append(e.idText[:e.idPrefix], key...)
+	if r.Pairs != nil {
+		s = e.appendPlace(append(s, '\n'), r.Pairs.Left[i])
+		s = e.appendPlace(append(s, '\n'), r.Pairs.Right[i])
+	} else {
+		s = append(s, e.frame.id...)
 	}
 	s = append(s, '\n')
 	ordinal := uint64(0)
 	if len(r.Ordinal) > 0 {
 		ordinal = r.Ordinal[i]
 	}
-	e.scratch = strconv.AppendUint(s, ordinal, 10)
-	sum := sha256.Sum256(e.scratch)
-	hex.Encode(dst, sum[:16])
+	e.idText = strconv.AppendUint(s, ordinal, 10)
+	sum := sha256.Sum256(e.idText)
+	hex.Encode(dst, sum[:idDigits/2])
+}
+
+// appendIDWindow appends what an id has of a window.
+func appendIDWindow(dst []byte, w stream.Window) []byte {
+	if w == stream.Global {
+		return append(dst, "\nnull\nnull"...)
+	}
+	dst = strconv.AppendInt(append(dst, '\n'), int64(w.Start), 10)
+	return strconv.AppendInt(append(dst, '\n'), int64(w.End), 10)
 }
 
 func (e *Encoder) appendPlace(dst []byte, p Place) []byte {
@@ -178,7 +229,7 @@ func (e *Encoder) appendPlace(dst []byte, p Place) []byte {
 // idKey returns the key's text that the id is a hash of: the one with RFC 3339 times,
 // so that two sinks of one step give a row the same id.
 func (e *Encoder) idKey(written []byte, key *stream.Columns, i int) []byte {
-	if e.format == RFC3339 || e.key == nil {
+	if e.format == RFC3339 || !e.keyTimes {
 		return written
 	}
 	e.keyText = e.key.append(e.keyText[:0], key, i, RFC3339)

@@ -3,7 +3,6 @@ package result
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -40,24 +39,6 @@ func AppendString(dst, s []byte) []byte {
 	return append(dst, '"')
 }
 
-// appendFloat appends the shortest decimal that reads back as f, as encoding/json
-// writes it. f must be finite: aggregates are held to that before a row is built.
-func appendFloat(dst []byte, f float64) []byte {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		panic(fmt.Sprintf("BUG: result value %v", f))
-	}
-	abs := math.Abs(f)
-	if abs != 0 && (abs < 1e-6 || abs >= 1e21) {
-		dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
-		if n := len(dst); n >= 4 && dst[n-4] == 'e' && dst[n-3] == '-' && dst[n-2] == '0' {
-			dst[n-2] = dst[n-1] // e-09 is e-9
-			dst = dst[:n-1]
-		}
-		return dst
-	}
-	return strconv.AppendFloat(dst, f, 'f', -1, 64)
-}
-
 // TimeFormat is how times are written.
 type TimeFormat uint8
 
@@ -78,10 +59,23 @@ func appendTime(dst []byte, t stream.Time, f TimeFormat) []byte {
 	if f == Millis || t < minRFC3339 || t > maxRFC3339 {
 		return strconv.AppendInt(dst, int64(t), 10)
 	}
+	at := time.UnixMilli(int64(t)).UTC()
+	year, month, day := at.Date()
+	hour, minute, second := at.Clock()
 	dst = append(dst, '"')
-	dst = time.UnixMilli(int64(t)).UTC().AppendFormat(dst, "2006-01-02T15:04:05.000Z")
-	return append(dst, '"')
+	dst = appendTwo(appendTwo(dst, year/100), year%100)
+	dst = appendTwo(append(dst, '-'), int(month))
+	dst = appendTwo(append(dst, '-'), day)
+	dst = appendTwo(append(dst, 'T'), hour)
+	dst = appendTwo(append(dst, ':'), minute)
+	dst = appendTwo(append(dst, ':'), second)
+	milli := at.Nanosecond() / 1e6
+	dst = appendTwo(append(dst, '.', byte('0'+milli/100)), milli%100)
+	return append(dst, 'Z', '"')
 }
+
+// appendTwo appends a number below 100 with two digits.
+func appendTwo(dst []byte, n int) []byte { return append(dst, byte('0'+n/10), byte('0'+n%10)) }
 
 // AppendValue appends row i of a column as a JSON value. Text of the column lies in
 // blob.

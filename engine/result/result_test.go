@@ -4,9 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"math"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"tidemark/engine/stream"
 )
@@ -52,6 +53,58 @@ func TestAResultRow(t *testing.T) {
 	}
 }
 
+// What an encoder keeps from one row must not show in the next.
+func TestAnEncoderThatHasWrittenOtherRowsWritesTheSame(t *testing.T) {
+	r := new(Rows)
+	r.Reset(testKey, testValues)
+	for i := range 200 {
+		one := rows(fmt.Sprint("key", i%7), int64(i), stream.Window{Start: 0, End: stream.Time(10 * (1 + i/3%2))}, Kind(i/5%3), uint32(i/7%2))
+		if i/2%5 == 0 {
+			one.Window[0] = stream.Global
+		}
+		if i%11 == 0 {
+			one.SinceLast[0], one.Replaces[0] = true, []stream.Window{{Start: 5, End: 6}, {Start: 7, End: 8}}
+		}
+		r.Key.AppendRow(&one.Key, 0)
+		r.Window, r.Kind, r.Revision = append(r.Window, one.Window...), append(r.Kind, one.Kind...), append(r.Revision, one.Revision...)
+		r.SinceLast, r.Replaces = append(r.SinceLast, one.SinceLast...), append(r.Replaces, one.Replaces...)
+		for v := range r.Values {
+			r.Values[v].AppendRow(&one.Values[v], 0)
+		}
+		r.Ordinal, r.Of = append(r.Ordinal, uint64(i%3)), append(r.Of, uint64(i%4))
+		r.N++
+	}
+	for _, f := range []TimeFormat{RFC3339, Millis} {
+		used := NewEncoder("job", "step", testKey, []string{"c", "s"}, testValues, f)
+		for i := range r.N {
+			fresh := NewEncoder("job", "step", testKey, []string{"c", "s"}, testValues, f)
+			if got, want := string(used.Append(nil, r, i)), string(fresh.Append([]byte("before"), r, i)); "before"+got != want {
+				t.Fatalf("row %d: got %s, from an encoder of its own %s", i, got, want)
+			}
+		}
+	}
+}
+
+func TestTheKeysTimesAreInTheIDAsText(t *testing.T) {
+	key := []stream.Field{{Name: "at", Kind: stream.Timestamp}}
+	r := new(Rows)
+	r.Reset(key, testValues)
+	r.Key.Cols[0].AppendInt(1500)
+	r.Window, r.Kind, r.Revision = []stream.Window{{Start: 0, End: 10}}, []Kind{OnTime}, []uint32{0}
+	r.SinceLast, r.Replaces = []bool{false}, [][]stream.Window{nil}
+	r.Values[0].Cols[0].AppendInt(1)
+	r.Values[1].Cols[0].AppendNull()
+	r.Values[1].Cols[1].AppendNull()
+	r.N = 1
+	sum := sha256.Sum256([]byte("job\nstep\n{\"at\":\"1970-01-01T00:00:01.500Z\"}\n0\n10\n0"))
+	for f, text := range map[TimeFormat]string{RFC3339: `"1970-01-01T00:00:01.500Z"`, Millis: "1500"} {
+		got := string(NewEncoder("job", "step", key, []string{"c", "s"}, testValues, f).Append(nil, r, 0))
+		if got[7:39] != hex.EncodeToString(sum[:16]) || !strings.Contains(got, `"key":{"at":`+text+`}`) {
+			t.Error(got)
+		}
+	}
+}
+
 func TestAnIDNamesItsRow(t *testing.T) {
 	id := func(r *Rows) string { return encode(r, RFC3339)[7:39] }
 	w := stream.Window{Start: 0, End: 10}
@@ -77,14 +130,7 @@ func TestAGlobalWindowIsNullAndHasNoKind(t *testing.T) {
 	}
 }
 
-func TestNumbersReadBackAndTextIsEscaped(t *testing.T) {
-	for _, f := range []float64{0, -1, 0.1, 1e21, 1e20, 1e-6, 1e-7, 123456789.125, math.MaxFloat64, 5e-324} {
-		got := string(appendFloat(nil, f))
-		want, err := json.Marshal(f)
-		if err != nil || got != string(want) {
-			t.Errorf("%g: got %s, encoding/json %s", f, got, want)
-		}
-	}
+func TestTextIsEscaped(t *testing.T) {
 	for _, s := range []string{"", "plain", "a\"b\\c", "\x00\x1f\t\r\n", "ü€😀", "</script>"} {
 		var back string
 		if err := json.Unmarshal(AppendString(nil, []byte(s)), &back); err != nil || back != s {
@@ -96,11 +142,19 @@ func TestNumbersReadBackAndTextIsEscaped(t *testing.T) {
 func TestTimesThatRFC3339CannotWriteAreIntegers(t *testing.T) {
 	for tm, want := range map[stream.Time]string{
 		0: `"1970-01-01T00:00:00.000Z"`, 1517365101235: `"2018-01-31T02:18:21.235Z"`,
+		951782400000: `"2000-02-29T00:00:00.000Z"`, -1: `"1969-12-31T23:59:59.999Z"`, -62167219200000: `"0000-01-01T00:00:00.000Z"`, -62167219200001: "-62167219200001",
 		stream.MaxTime: "9223372036854775807", stream.MinTime: "-9223372036854775808",
 		253402300799999: `"9999-12-31T23:59:59.999Z"`, 253402300800000: "253402300800000",
 	} {
 		if got := string(appendTime(nil, tm, RFC3339)); got != want {
 			t.Errorf("%d: got %s, want %s", tm, got, want)
+		}
+	}
+	const step = stream.Time(86_399_000_977) // ever another time of day, in all years
+	for tm := minRFC3339; tm <= maxRFC3339; tm += step {
+		want := `"` + time.UnixMilli(int64(tm)).UTC().Format("2006-01-02T15:04:05.000Z") + `"`
+		if got := string(appendTime(nil, tm, RFC3339)); got != want {
+			t.Fatalf("%d: got %s, want %s", tm, got, want)
 		}
 	}
 }
