@@ -2,10 +2,9 @@ package result
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
+	"encoding/binary"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"tidemark/engine/stream"
 )
@@ -119,7 +118,7 @@ func (e *Encoder) Append(dst []byte, r *Rows, i int) []byte {
 	dst = append(dst, e.head...)
 	key := len(dst)
 	dst = e.appendKey(dst, &r.Key, i)
-	e.putID(dst[row+idAt:], e.idKey(dst[key:], &r.Key, i), r, i)
+	behind := len(dst)
 	dst = append(dst, f.text...)
 	if len(r.Of) > 0 {
 		dst = appendOrdinal(dst, r.Ordinal[i], r.Of[i])
@@ -139,7 +138,10 @@ func (e *Encoder) Append(dst []byte, r *Rows, i int) []byte {
 		c := &r.Values[m.aggregate]
 		dst = AppendValue(dst, &c.Cols[m.col], i, c.Blob, e.format)
 	}
-	return append(dst, e.tail...)
+	dst = append(dst, e.tail...)
+	// At last, when the bytes of the key, which are read, were not written just now.
+	e.putID(dst[row+idAt:], e.idKey(dst[key:behind], &r.Key, i), r, i)
+	return dst
 }
 
 // setWindow begins a frame.
@@ -158,16 +160,16 @@ func (f *frame) setFiring(k Kind, revision uint32) {
 		f.text = append(append(f.text, `,"kind":"`...), k.String()...)
 		f.text = append(f.text, '"')
 	}
-	f.text = strconv.AppendUint(appendMember(f.text, "revision"), uint64(revision), 10)
+	f.text = appendUint(appendMember(f.text, "revision"), uint64(revision))
 }
 
 // appendOrdinal writes which row of how many this is, where that is not their default.
 func appendOrdinal(dst []byte, ordinal, of uint64) []byte {
 	if ordinal > 0 {
-		dst = strconv.AppendUint(appendMember(dst, "ordinal"), ordinal, 10)
+		dst = appendUint(appendMember(dst, "ordinal"), ordinal)
 	}
 	if of != 1 {
-		dst = strconv.AppendUint(appendMember(dst, "rows"), of, 10)
+		dst = appendUint(appendMember(dst, "rows"), of)
 	}
 	return dst
 }
@@ -206,9 +208,11 @@ func (e *Encoder) putID(dst []byte, key []byte, r *Rows, i int) {
 	if len(r.Ordinal) > 0 {
 		ordinal = r.Ordinal[i]
 	}
-	e.idText = strconv.AppendUint(s, ordinal, 10)
+	e.idText = appendUint(s, ordinal)
 	sum := sha256.Sum256(e.idText)
-	hex.Encode(dst, sum[:idDigits/2])
+	for at := 0; at < idDigits; at += 8 {
+		binary.BigEndian.PutUint64(dst[at:], hexDigits(binary.BigEndian.Uint32(sum[at/2:])))
+	}
 }
 
 // appendIDWindow appends what an id has of a window.
@@ -216,14 +220,14 @@ func appendIDWindow(dst []byte, w stream.Window) []byte {
 	if w == stream.Global {
 		return append(dst, "\nnull\nnull"...)
 	}
-	dst = strconv.AppendInt(append(dst, '\n'), int64(w.Start), 10)
-	return strconv.AppendInt(append(dst, '\n'), int64(w.End), 10)
+	dst = appendInt(append(dst, '\n'), int64(w.Start))
+	return appendInt(append(dst, '\n'), int64(w.End))
 }
 
 func (e *Encoder) appendPlace(dst []byte, p Place) []byte {
 	dst = append(dst, e.split(p.Split)...)
 	dst = append(dst, '\n')
-	return strconv.AppendInt(dst, p.Pos, 10)
+	return appendInt(dst, p.Pos)
 }
 
 // idKey returns the key's text that the id is a hash of: the one with RFC 3339 times,

@@ -57,7 +57,7 @@ var (
 // write, is an integer in either format.
 func appendTime(dst []byte, t stream.Time, f TimeFormat) []byte {
 	if f == Millis || t < minRFC3339 || t > maxRFC3339 {
-		return strconv.AppendInt(dst, int64(t), 10)
+		return appendInt(dst, int64(t))
 	}
 	at := time.UnixMilli(int64(t)).UTC()
 	year, month, day := at.Date()
@@ -74,9 +74,6 @@ func appendTime(dst []byte, t stream.Time, f TimeFormat) []byte {
 	return append(dst, 'Z', '"')
 }
 
-// appendTwo appends a number below 100 with two digits.
-func appendTwo(dst []byte, n int) []byte { return append(dst, byte('0'+n/10), byte('0'+n%10)) }
-
 // AppendValue appends row i of a column as a JSON value. Text of the column lies in
 // blob.
 func AppendValue(dst []byte, c *stream.Column, i int, blob []byte, f TimeFormat) []byte {
@@ -85,7 +82,7 @@ func AppendValue(dst []byte, c *stream.Column, i int, blob []byte, f TimeFormat)
 	}
 	switch c.Kind {
 	case stream.Int64:
-		return strconv.AppendInt(dst, c.Ints[i], 10)
+		return appendInt(dst, c.Ints[i])
 	case stream.Timestamp:
 		return appendTime(dst, stream.Time(c.Ints[i]), f)
 	case stream.Float64:

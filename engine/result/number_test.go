@@ -1,12 +1,71 @@
 package result
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
 	"testing"
 )
+
+func TestIntegers(t *testing.T) {
+	check := func(n int64) {
+		if got := string(appendInt([]byte("x"), n)); got != fmt.Sprint("x", n) {
+			t.Fatalf("%d is written as %s", n, got)
+		}
+		if got := string(appendUint(nil, uint64(n))); got != fmt.Sprint(uint64(n)) {
+			t.Fatalf("%d is written as %s", uint64(n), got)
+		}
+	}
+	for shift := range 64 {
+		for d := int64(-1); d <= 1; d++ {
+			check(1<<shift + d)
+		}
+	}
+	for p := int64(1); ; p *= 10 {
+		for d := int64(-1); d <= 1; d++ {
+			check(p + d)
+			check(-p + d)
+		}
+		if p == 1e18 {
+			break
+		}
+	}
+	for range 100_000 {
+		check(rand.Int64() >> rand.IntN(64))
+	}
+}
+
+func TestHexDigits(t *testing.T) {
+	for i := range 100_000 {
+		n := rand.Uint32()
+		if i < 16 {
+			n = uint32(i) * 0x11111111
+		}
+		if got, want := hexDigits(n), fmt.Sprintf("%08x", n); string(binary.BigEndian.AppendUint64(nil, got)) != want {
+			t.Fatalf("%s is written as %x", want, got)
+		}
+	}
+}
+
+func BenchmarkAppendUint(b *testing.B) {
+	for _, n := range []uint64{7, 299, 150262, 1760000400000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			var buf [32]byte
+			for b.Loop() {
+				appendUint(buf[:0], n)
+			}
+		})
+		b.Run(fmt.Sprint(n, " strconv"), func(b *testing.B) {
+			var buf [32]byte
+			for b.Loop() {
+				strconv.AppendUint(buf[:0], n, 10)
+			}
+		})
+	}
+}
 
 // checkFloat compares with encoding/json, which searches for the shortest decimal.
 func checkFloat(t *testing.T, f float64) {
