@@ -13,6 +13,11 @@ import (
 // sinkQueue bounds the blocks that wait for a sink; each holds the rows of one batch.
 const sinkQueue = 8
 
+// sinkBlocks is how many emptied blocks a sink keeps: those that wait, the one being
+// written, and one for each of some tasks that fill them. A task that finds none grows a
+// new one from nothing.
+const sinkBlocks = sinkQueue + 8
+
 // block is some whole lines on their way to a sink.
 type block struct {
 	lines []byte
@@ -30,7 +35,7 @@ type sinkTask struct {
 }
 
 func newSinkTask(spec *job.Sink, s sink.Sink) *sinkTask {
-	return &sinkTask{spec: spec, sink: s, in: make(chan block, sinkQueue), free: make(chan []byte, sinkQueue)}
+	return &sinkTask{spec: spec, sink: s, in: make(chan block, sinkQueue), free: make(chan []byte, sinkBlocks)}
 }
 
 // send hands a block over; its memory is the sink's from here on. The sender gives its turn
