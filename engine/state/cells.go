@@ -7,8 +7,11 @@
 package state
 
 import (
-	"bytes"
+	"encoding/binary"
+	"maps"
 	"slices"
+
+	"tidemark/engine/stream"
 )
 
 // Cells is a table from key to cell. A cell holds an accumulator of fixed width,
@@ -16,181 +19,320 @@ import (
 // number of firings. Slots are numbered in order of arrival and never move, so a
 // table is dropped as a whole; there is no deletion.
 //
-//	index   open addressing: upper half of the hash << 32 | slot+1, 0 is free
-//	keys    the keys one after the other; key i ends at keyEnd[i]
-//	acc     width bytes a slot
+//	index   open addressing: upper bits of the hash | slot+1; 0 is free
+//	chunks  cells, 2^shift to a chunk; the first one begins small
+//	keys    the keys one after the other
 //
-// Nothing but Parts holds a pointer: the collector has nothing to walk, and a
-// million cells cost their bytes.
+// A cell is what a record touches, in one place:
+//
+//	0   where its key lies
+//	4   mark
+//	8   records, modulo 2^32
+//	12  firings
+//	16  accumulator
+//
+// Nothing in chunks, index and keys is a pointer, and nothing of it moves when a table
+// grows: the collector has little to walk, a million cells cost their bytes
+// (TestBytesOfACell), and their growth leaves no garbage.
 type Cells struct {
-	width  int
-	index  []uint64
-	keyEnd []uint32
-	keys   []byte
-	acc    []byte
+	index  []uint32
+	first  []byte // chunks[0]: a small table is found with one step less (BenchmarkSlot)
+	size   int    // of a cell
+	whole  int    // cells of a whole chunk: 2^shift
+	keys   arena
+	shift  uint
+	chunks [][]byte
+	n      int // cells
+	room   int // cells that there are chunks for
+	mem    *Memory
 
-	// Rows counts the records that a cell has taken; 0: the cell is empty and does
-	// not fire (S70). Fired counts firings: the next revision (S70).
-	Rows  []uint64
-	Fired []uint32
-	// Mark is scratch of the caller, not part of the state.
-	Mark []uint32
+	// carries counts, for slots that took 2^32 records and more, how many times: that is
+	// nearly never, and would cost every cell four bytes.
+	carries map[int]uint64
 	// Parts holds, for each aggregate of varying size, the partials of each slot.
 	Parts []Parts
 
 	freed []uint32 // slots that Free gave back
 
-	shared bool // a View has the same memory: copy before the next change
+	// A View has the same memory: what it has is copied before it changes.
+	lentIndex bool
+	lentParts bool
+	lent      []bool // by chunk; nil: none
 }
 
 // Parts holds partial accumulators by slot, oldest first. A partial is never
 // changed once it is here, only replaced.
 type Parts [][][]byte
 
-// maxKeyBytes bounds the keys of one table: keyEnd has 32 bits. Beyond it the
-// table reports itself full, long before that the state budget does.
-const maxKeyBytes = 1<<32 - 1
+// Places in a cell.
+const (
+	keyAt    = 0
+	markAt   = 4
+	rowsAt   = 8
+	firedAt  = 12
+	headSize = 16
+)
+
+const (
+	// maxChunk bounds the bytes of a chunk: a table wastes half a one on average, and the
+	// first change after a Freeze copies one. 256 cells of three sums fill it exactly.
+	maxChunk = 10 << 10
+	// minCells is what a table has room for at first: many have a handful of keys.
+	minCells = 4
+	minIndex = 8
+	// maxCells bounds the cells of one table: the index has 32 bits for a slot, and one of
+	// four places stays free. Long before that the state budget ends the job.
+	maxCells = 1 << 30
+)
 
 // NewCells makes an empty table for accumulators of width bytes and for so many
-// aggregates of varying size.
-func NewCells(width, varying int) *Cells {
-	return &Cells{width: width, index: make([]uint64, 8), Parts: make([]Parts, varying)}
-}
+// aggregates of varying size, with memory of its own.
+func NewCells(width, varying int) *Cells { return NewMemory(width, varying).Table() }
 
 // Width returns the size of a cell's accumulator of fixed width in bytes.
-func (c *Cells) Width() int { return c.width }
+func (c *Cells) Width() int { return c.size - headSize }
 
 // Len returns the number of cells.
-func (c *Cells) Len() int { return len(c.keyEnd) }
+func (c *Cells) Len() int { return c.n }
 
-// Key returns the key of a slot, valid until the next change of the table.
-func (c *Cells) Key(slot int) []byte {
-	start := uint32(0)
-	if slot > 0 {
-		start = c.keyEnd[slot-1]
+// Memory is what the table is made of.
+func (c *Cells) Memory() *Memory { return c.mem }
+
+// find returns where a slot's cell begins: a chunk, and a place in it.
+func (c *Cells) find(slot int) (chunk []byte, at int) {
+	if slot < c.whole {
+		return c.first, slot * c.size
 	}
-	return c.keys[start:c.keyEnd[slot]]
+	return c.chunks[slot>>(c.shift&31)], (slot & (c.whole - 1)) * c.size
 }
+
+// setChunk replaces a chunk.
+func (c *Cells) setChunk(i int, chunk []byte) {
+	if c.chunks[i] = chunk; i == 0 {
+		c.first = chunk
+	}
+}
+
+// word reads one of the four words of a cell. The three bounds spare the compiler what
+// it does for slices that may be empty.
+func (c *Cells) word(slot, from int) uint32 {
+	chunk, p := c.find(slot)
+	return binary.LittleEndian.Uint32(chunk[p+from : p+from+4 : p+from+4])
+}
+
+func (c *Cells) setWord(slot, from int, v uint32) {
+	c.own(slot)
+	chunk, p := c.find(slot)
+	binary.LittleEndian.PutUint32(chunk[p+from:p+from+4:p+from+4], v)
+}
+
+// Key returns the key of a slot. It stays as it is while the table is there.
+func (c *Cells) Key(slot int) []byte { return c.keys.get(c.word(slot, keyAt)) }
 
 // Slot finds the cell of a key, or makes an empty one whose accumulator is a copy
 // of fresh (width bytes). hash is the key's stream.KeyHash. Called per record.
 func (c *Cells) Slot(hash uint64, key, fresh []byte) int {
-	tag := hash &^ (1<<32 - 1)
-	mask := uint64(len(c.index) - 1)
-	i := hash >> 32 & mask
-	for {
-		e := c.index[i]
-		if e == 0 {
-			break
-		}
-		if e&^(1<<32-1) == tag {
-			slot := int(uint32(e)) - 1
-			if bytes.Equal(c.Key(slot), key) {
+	h, index := uint32(hash>>32), c.index
+	mask := uint32(len(index) - 1)
+	i := h & mask
+	for e := index[i]; e != 0; e = index[i] {
+		if (e^h)&^mask == 0 {
+			if slot := int(e&mask) - 1; c.keys.is(c.word(slot, keyAt), key) {
 				return slot
 			}
 		}
 		i = (i + 1) & mask
 	}
-	c.own()
-	if 4*(len(c.keyEnd)+1) > 3*len(c.index) {
-		c.grow()
-		mask = uint64(len(c.index) - 1)
-		for i = hash >> 32 & mask; c.index[i] != 0; {
-			i = (i + 1) & mask
-		}
+	if 4*(c.n+1) > 3*len(c.index) {
+		c.widen()
+		mask = uint32(len(c.index) - 1)
+		i = c.free(h)
 	}
-	slot := c.add(key, fresh)
-	c.index[i] = tag | uint64(slot+1)
+	if c.lentIndex {
+		c.index, c.lentIndex = slices.Clone(c.index), false
+	}
+	slot := c.add(fresh)
+	c.setWord(slot, keyAt, c.keys.put(key, c.mem))
+	c.index[i] = h&^mask | uint32(slot+1)
 	return slot
+}
+
+// free finds the free place in the index for a hash.
+func (c *Cells) free(h uint32) uint32 {
+	mask := uint32(len(c.index) - 1)
+	i := h & mask
+	for c.index[i] != 0 {
+		i = (i + 1) & mask
+	}
+	return i
+}
+
+// widen doubles the index. It hashes the keys anew, which lie in a row: bits that the
+// index would keep for this would cost every cell.
+func (c *Cells) widen() {
+	old := len(c.index)
+	c.mem.held += int64(4 * old)
+	c.index, c.lentIndex = make([]uint32, 2*old), false
+	mask := uint32(2*old - 1)
+	for slot := range c.n {
+		h := uint32(stream.KeyHash(c.Key(slot)) >> 32)
+		c.index[c.free(h)] = h&^mask | uint32(slot+1)
+	}
 }
 
 // Alloc makes an empty cell that no key leads to: the caller keeps its slot. Such cells
 // can be freed one by one; a table holds either kind, not both.
 func (c *Cells) Alloc(fresh []byte) int {
-	c.own()
 	if n := len(c.freed); n > 0 {
 		slot := int(c.freed[n-1])
 		c.freed = c.freed[:n-1]
 		c.SetAcc(slot, 0, fresh)
 		return slot
 	}
-	return c.add(nil, fresh)
+	return c.add(fresh)
 }
 
 // Free gives back a cell of Alloc.
 func (c *Cells) Free(slot int) {
 	c.Clear(slot, nil)
-	c.Fired[slot] = 0
+	c.SetFired(slot, 0)
 	c.freed = append(c.freed, uint32(slot))
 }
 
 // Clear empties a cell: its accumulator becomes a copy of fresh, and it has taken no
 // record. The number of firings stays.
 func (c *Cells) Clear(slot int, fresh []byte) {
-	c.own()
 	c.SetAcc(slot, 0, fresh)
-	c.Rows[slot] = 0
+	c.SetRows(slot, 0)
 	for v := range c.Parts {
-		c.Parts[v][slot] = nil
+		c.SetParts(v, slot, nil)
 	}
 }
 
-// add appends a cell.
-func (c *Cells) add(key, fresh []byte) int {
-	c.keys = append(c.keys, key...)
-	c.keyEnd = append(c.keyEnd, uint32(len(c.keys)))
-	c.acc = append(c.acc, fresh...)
-	c.Rows = append(c.Rows, 0)
-	c.Fired = append(c.Fired, 0)
-	c.Mark = append(c.Mark, 0)
+// add appends a cell without a key.
+func (c *Cells) add(fresh []byte) int {
+	if c.n == c.room {
+		c.grow()
+	}
+	slot := c.n
+	c.n++
+	c.own(slot)
+	chunk, p := c.find(slot)
+	clear(chunk[p : p+headSize]) // a spare chunk holds what was there
+	copy(chunk[p+headSize:p+c.size], fresh)
+	c.ownParts()
 	for v := range c.Parts {
 		c.Parts[v] = append(c.Parts[v], nil)
+		c.mem.held += sliceSize
 	}
-	return len(c.keyEnd) - 1
+	return slot
+}
+
+// grow makes room for another cell: by doubling up to a whole chunk, and then by chunks.
+func (c *Cells) grow() {
+	if c.room >= c.whole {
+		c.chunks = append(c.chunks, c.mem.chunk(c.whole*c.size))
+		c.room += c.whole
+		return
+	}
+	room := min(max(2*c.room, minCells), c.whole)
+	first := c.mem.chunk(room * c.size)
+	if c.room == 0 {
+		c.chunks = append(c.chunks, nil)
+	}
+	copy(first, c.first)
+	c.mem.held -= int64(len(c.first))
+	c.setChunk(0, first)
+	if c.isLent(0) {
+		c.lent[0] = false
+	}
+	c.room = room
 }
 
 // Full reports whether the table may not take another key of n bytes.
-func (c *Cells) Full(n int) bool { return len(c.keys)+n > maxKeyBytes }
-
-func (c *Cells) grow() {
-	old := c.index
-	c.index = make([]uint64, 2*len(old))
-	mask := uint64(len(c.index) - 1)
-	for _, e := range old {
-		if e == 0 {
-			continue
-		}
-		i := e >> 32 & mask
-		for c.index[i] != 0 {
-			i = (i + 1) & mask
-		}
-		c.index[i] = e
-	}
-}
+func (c *Cells) Full(n int) bool { return c.n >= maxCells || c.keys.full(n) }
 
 // Acc returns n bytes at offset off of a slot's accumulator, to read.
 func (c *Cells) Acc(slot, off, n int) []byte {
-	p := slot*c.width + off
-	return c.acc[p : p+n : p+n]
+	chunk, p := c.find(slot)
+	p += headSize + off
+	return chunk[p : p+n : p+n]
 }
 
 // SetAcc replaces bytes of a slot's accumulator from offset off on.
 func (c *Cells) SetAcc(slot, off int, acc []byte) {
-	c.own()
-	copy(c.acc[slot*c.width+off:(slot+1)*c.width], acc)
+	c.own(slot)
+	chunk, p := c.find(slot)
+	copy(chunk[p+headSize+off:p+c.size], acc)
+}
+
+// Rows is how many records a cell has taken; with 0 it is empty and does not fire (S70).
+func (c *Cells) Rows(slot int) uint64 {
+	n := uint64(c.word(slot, rowsAt))
+	if c.carries != nil {
+		n += c.carries[slot] << 32
+	}
+	return n
+}
+
+// SetRows says how many records a cell has taken.
+func (c *Cells) SetRows(slot int, n uint64) {
+	c.setWord(slot, rowsAt, uint32(n))
+	switch {
+	case n>>32 > 0:
+		if c.carries == nil {
+			c.carries = map[int]uint64{}
+		}
+		c.carries[slot] = n >> 32
+	case c.carries != nil:
+		delete(c.carries, slot)
+	}
 }
 
 // Touch counts n records that a cell has taken.
-func (c *Cells) Touch(slot int, n uint64) { c.own(); c.Rows[slot] += n }
+func (c *Cells) Touch(slot int, n uint64) {
+	if sum := uint64(c.word(slot, rowsAt)) + n; sum>>32 == 0 {
+		c.setWord(slot, rowsAt, uint32(sum))
+	} else {
+		c.SetRows(slot, c.Rows(slot)+n)
+	}
+}
+
+// Fired is the number of a cell's firings: the next revision (S70).
+func (c *Cells) Fired(slot int) uint32 { return c.word(slot, firedAt) }
+
+// SetFired says how many times a cell has fired.
+func (c *Cells) SetFired(slot int, n uint32) { c.setWord(slot, firedAt, n) }
 
 // Fire counts a firing of a cell.
-func (c *Cells) Fire(slot int) { c.own(); c.Fired[slot]++ }
+func (c *Cells) Fire(slot int) { c.SetFired(slot, c.Fired(slot)+1) }
 
 // Unfire takes the last firing of a cell back.
-func (c *Cells) Unfire(slot int) { c.own(); c.Fired[slot]-- }
+func (c *Cells) Unfire(slot int) { c.SetFired(slot, c.Fired(slot)-1) }
+
+// Mark is scratch of the caller, not part of the state.
+func (c *Cells) Mark(slot int) uint32 { return c.word(slot, markAt) }
+
+// SetMark sets a cell's scratch.
+func (c *Cells) SetMark(slot int, m uint32) { c.setWord(slot, markAt, m) }
 
 // SetParts replaces the partials of a slot. The slices are the table's from here on.
-func (c *Cells) SetParts(v, slot int, parts [][]byte) { c.own(); c.Parts[v][slot] = parts }
+func (c *Cells) SetParts(v, slot int, parts [][]byte) {
+	c.ownParts()
+	c.mem.held += partBytes(parts) - partBytes(c.Parts[v][slot])
+	c.Parts[v][slot] = parts
+}
+
+// ownParts makes the lists of partials the table's own again after a Freeze.
+func (c *Cells) ownParts() {
+	if !c.lentParts {
+		return
+	}
+	c.Parts, c.lentParts = slices.Clone(c.Parts), false
+	for v := range c.Parts {
+		c.Parts[v] = slices.Clone(c.Parts[v]) // the lists of a slot are replaced, never changed in place
+	}
+}
 
 // View is a table as it was when Freeze was called. It never changes and may be
 // read from any goroutine.
@@ -200,30 +342,35 @@ type View struct{ c Cells }
 func (v *View) Len() int                        { return v.c.Len() }
 func (v *View) Key(slot int) []byte             { return v.c.Key(slot) }
 func (v *View) Acc(slot, off, n int) []byte     { return v.c.Acc(slot, off, n) }
-func (v *View) Rows(slot int) uint64            { return v.c.Rows[slot] }
-func (v *View) Fired(slot int) uint32           { return v.c.Fired[slot] }
+func (v *View) Rows(slot int) uint64            { return v.c.Rows(slot) }
+func (v *View) Fired(slot int) uint32           { return v.c.Fired(slot) }
 func (v *View) Parts(aggregate, s int) [][]byte { return v.c.Parts[aggregate][s] }
 
 // Freeze returns the table as it is now, for a checkpoint to write while the task
-// goes on (K3). It costs nothing; the first change afterwards copies the table,
-// which is small because a key group has one of its own.
+// goes on (K3). It costs a list of chunks; the first change of a cell afterwards copies
+// its chunk.
 func (c *Cells) Freeze() *View {
-	c.shared = true
 	v := &View{c: *c}
-	v.c.Mark = nil
+	v.c.chunks, v.c.keys.segments = slices.Clone(c.chunks), slices.Clone(c.keys.segments)
+	v.c.carries = maps.Clone(c.carries)
+	c.lentIndex, c.lentParts = true, true
+	c.lent = slices.Repeat([]bool{true}, len(c.chunks))
 	return v
 }
 
-// own makes the table's memory its own again after a Freeze.
-func (c *Cells) own() {
-	if !c.shared {
-		return
+// own makes the chunk of a slot the table's own again after a Freeze.
+func (c *Cells) own(slot int) {
+	if c.lent != nil {
+		c.ownChunk(slot >> c.shift)
 	}
-	c.index, c.keyEnd, c.keys, c.acc = slices.Clone(c.index), slices.Clone(c.keyEnd), slices.Clone(c.keys), slices.Clone(c.acc)
-	c.Rows, c.Fired = slices.Clone(c.Rows), slices.Clone(c.Fired)
-	c.Parts = slices.Clone(c.Parts)
-	for v := range c.Parts {
-		c.Parts[v] = slices.Clone(c.Parts[v]) // the lists of partials are replaced, never changed in place
-	}
-	c.shared = false
 }
+
+func (c *Cells) ownChunk(i int) {
+	if c.isLent(i) {
+		c.setChunk(i, slices.Clone(c.chunks[i]))
+		c.lent[i] = false
+	}
+}
+
+// isLent reports whether a View has the same chunk.
+func (c *Cells) isLent(chunk int) bool { return chunk < len(c.lent) && c.lent[chunk] }

@@ -67,7 +67,7 @@ func TestAViewKeepsWhatItSaw(t *testing.T) {
 	if v.Len() != 1 || !bytes.Equal(v.Acc(s, 0, 8), []byte("before__")) || v.Rows(s) != 1 || v.Fired(s) != 0 || len(v.Parts(0, s)) != 1 {
 		t.Errorf("the view changed: %d cells, acc %q, %d rows, %d firings, %d parts", v.Len(), v.Acc(s, 0, 8), v.Rows(s), v.Fired(s), len(v.Parts(0, s)))
 	}
-	if c.Len() != 101 || string(c.Acc(s, 0, 8)) != "after___" || c.Rows[s] != 2 || c.Fired[s] != 1 || len(c.Parts[0][s]) != 2 {
+	if c.Len() != 101 || string(c.Acc(s, 0, 8)) != "after___" || c.Rows(s) != 2 || c.Fired(s) != 1 || len(c.Parts[0][s]) != 2 {
 		t.Error("the table lost a change")
 	}
 	if w := c.Freeze(); string(w.Acc(s, 0, 8)) != "after___" {

@@ -207,7 +207,7 @@ func (o *General) perform() error {
 		return nil
 	})
 	for _, c := range o.seg.cells {
-		c.pane.full = c.pane.slot >= 0 && o.shared == nil && o.table.Rows[c.pane.slot] > 0 // a record may have been refused
+		c.pane.full = c.pane.slot >= 0 && o.shared == nil && o.table.Rows(c.pane.slot) > 0 // a record may have been refused
 	}
 	return err
 }

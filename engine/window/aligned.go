@@ -30,6 +30,7 @@ type Aligned struct {
 	tiles   tiling
 	last    stream.Window // of the record before: mostly that of the next one too
 	windows buckets
+	memory  *state.Memory // of their tables
 }
 
 // NewAligned makes an operator with empty state at watermark MIN (S7).
@@ -37,7 +38,11 @@ func NewAligned(cfg Config, out Output) (*Aligned, error) {
 	o := &Aligned{cfg: cfg, tiles: tilingOf(cfg.Windows)}
 	o.windows = buckets{lateness: cfg.Lateness, groups: cfg.Groups}
 	o.attach(cfg.Process, cfg.Key, cfg.Fine, cfg.Guard)
-	return o, o.init(cfg.Functions, cfg.Key, out)
+	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
+		return nil, err
+	}
+	o.memory = state.NewMemory(o.width, o.varying)
+	return o, nil
 }
 
 // Panes counts (key, window) pairs with state.
@@ -50,8 +55,8 @@ func (o *Aligned) Each(f func(key []byte, w stream.Window)) {
 			if t == nil {
 				continue
 			}
-			for slot, n := range t.Rows {
-				if n > 0 {
+			for slot := range t.Len() {
+				if t.Rows(slot) > 0 {
 					f(t.Key(slot), b.window)
 				}
 			}
@@ -136,7 +141,7 @@ func (o *Aligned) cellOf(b *bucket, hash uint64, key []byte) (*state.Cells, int)
 func (o *Aligned) tableOf(b *bucket, hash uint64) *state.Cells {
 	group := stream.KeyGroup(hash, o.cfg.Groups)
 	if b.tables[group] == nil {
-		b.tables[group] = state.NewCells(o.width, o.varying)
+		b.tables[group] = o.memory.Table()
 	}
 	return b.tables[group]
 }
@@ -167,7 +172,7 @@ func (o *Aligned) advance(w stream.Time) error {
 }
 
 // clean settles the ledger for a window whose state goes, with what a process function
-// keeps of it.
+// keeps of it, and leaves its memory to the next one.
 func (o *Aligned) clean(buck *bucket) {
 	led := &o.ledger
 	if o.process != nil {
@@ -177,15 +182,17 @@ func (o *Aligned) clean(buck *bucket) {
 		if t == nil {
 			continue
 		}
-		for slot, n := range t.Rows {
+		for slot := range t.Len() {
+			n := t.Rows(slot)
 			led.Open -= int64(n)
-			if t.Fired[slot] > 0 {
+			if t.Fired(slot) > 0 {
 				led.Fired += int64(n)
 			} else {
 				led.Unfired += int64(n)
 			}
 		}
 	}
+	o.memory.Drop(buck.tables)
 }
 
 var _ Operator = (*Aligned)(nil)

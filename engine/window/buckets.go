@@ -93,8 +93,8 @@ func (s *buckets) panes() int64 {
 			if t == nil {
 				continue
 			}
-			for _, rows := range t.Rows {
-				if rows > 0 {
+			for slot := range t.Len() {
+				if t.Rows(slot) > 0 {
 					n++
 				}
 			}

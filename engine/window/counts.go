@@ -149,7 +149,7 @@ func (o *Counts) open(k *countKey) uint32 { return k.ring[o.grid.place(k.slice)]
 
 // left is how many records the open slice still takes, when none waits to be added.
 func (o *Counts) left(k *countKey) int64 {
-	return o.grid.length(k.slice) - int64(o.cells.Rows[o.open(k)])
+	return o.grid.length(k.slice) - int64(o.cells.Rows(int(o.open(k))))
 }
 
 // complete closes the open slice of a key, which is full, and opens the next.
@@ -209,7 +209,7 @@ func (o *Counts) fireWindow(id uint32, at int64) error {
 }
 
 // filled reports whether a key has records: all that came may have been refused.
-func (o *Counts) filled(k *countKey) bool { return k.slice > 0 || o.cells.Rows[o.open(k)] > 0 }
+func (o *Counts) filled(k *countKey) bool { return k.slice > 0 || o.cells.Rows(int(o.open(k))) > 0 }
 
 // Panes counts keys with contents.
 func (o *Counts) Panes() int64 {

@@ -30,7 +30,7 @@ func (o *Counts) Snapshot() []byte {
 	for _, id := range ids {
 		k := &o.keys[id]
 		w.Bytes(o.panes.Key(int(id)))
-		w.U32(o.panes.Fired[id])
+		w.U32(o.panes.Fired(int(id)))
 		w.I64(k.slice)
 		o.writeSum(&w, k.prefix)
 		for _, slot := range k.ring {
@@ -82,7 +82,8 @@ func (o *Counts) readKey(r *state.Reader) {
 		return
 	}
 	k := &o.keys[id]
-	o.panes.Fired[id], k.slice = r.U32(), r.I64()
+	o.panes.SetFired(int(id), r.U32())
+	k.slice = r.I64()
 	if int(id) < known || k.slice < 0 {
 		r.Fail(errCounts)
 		return
@@ -95,7 +96,7 @@ func (o *Counts) readKey(r *state.Reader) {
 		k.ring = append(k.ring, slot)
 		o.readSum(r, slot)
 	}
-	if int64(len(k.ring)) < n || o.cells.Rows[o.open(k)] >= uint64(o.grid.length(k.slice)) {
+	if int64(len(k.ring)) < n || o.cells.Rows(int(o.open(k))) >= uint64(o.grid.length(k.slice)) {
 		r.Fail(errCounts)
 		return
 	}

@@ -58,7 +58,7 @@ func (o *Aligned) fireAll(buck *bucket) error {
 func (o *contents) fire(cells []cell) error {
 	n := 0
 	for _, c := range cells {
-		if c.table.Rows[c.slot] > 0 || c.firing != nil && c.firing.list != nil {
+		if c.table.Rows(c.slot) > 0 || c.firing != nil && c.firing.list != nil {
 			cells[n] = c
 			n++
 		}
@@ -176,7 +176,7 @@ func (o *contents) describe(r *result.Rows, c cell) {
 		panic("BUG: " + err.Error())
 	}
 	r.Key.Blob = blob
-	revision := c.table.Fired[c.slot]
+	revision := c.table.Fired(c.slot)
 	kind, since, replaces := result.OnTime, false, []stream.Window(nil)
 	before := o.before
 	switch {

@@ -288,16 +288,16 @@ func (s *segment) cut(at int) [3][2]int {
 // number is a cell's number, of one that has no rows as well.
 func (s *segment) number(c cell) uint32 {
 	if !s.has(c) {
-		c.table.Mark[c.slot] = uint32(len(s.cells))
+		c.table.SetMark(c.slot, uint32(len(s.cells)))
 		s.cells = append(s.cells, c)
 		s.count = append(s.count, 0)
 	}
-	return c.table.Mark[c.slot]
+	return c.table.Mark(c.slot)
 }
 
 // has reports whether a cell has a number.
 func (s *segment) has(c cell) bool {
-	m := c.table.Mark[c.slot]
+	m := c.table.Mark(c.slot)
 	return int(m) < len(s.cells) && s.cells[m].table == c.table && s.cells[m].slot == c.slot
 }
 

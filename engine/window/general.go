@@ -330,14 +330,14 @@ func (o *General) fireEvicted(p *pane) error {
 	if err := o.evict(p, false); err != nil {
 		return err
 	}
-	firings := o.table.Fired[p.slot]
+	firings := o.table.Fired(p.slot)
 	if err := o.firePlain(p); err != nil {
 		return err
 	}
 	if err := o.flush(); err != nil {
 		return err
 	}
-	if o.table.Fired[p.slot] == firings { // the result was refused
+	if o.table.Fired(p.slot) == firings { // the result was refused
 		return nil
 	}
 	return o.evict(p, true)
@@ -658,7 +658,7 @@ func (o *General) settle(p *pane) {
 			o.ledger.Unfired += n
 		}
 	}
-	fired := p.slot >= 0 && o.table.Fired[p.slot] > 0
+	fired := p.slot >= 0 && o.table.Fired(p.slot) > 0
 	class(p.records, fired)
 	p.records = 0
 	p.owner.cohorts.settle(p.window.Start, fired, class)

@@ -318,7 +318,7 @@ func (l *Local) append(b *stream.Batch, x leaver) {
 	b.Time, b.WM, b.High = append(b.Time, x.time), append(b.WM, x.wm), append(b.High, x.time)
 	b.Split, b.Pos = append(b.Split, x.split), append(b.Pos, x.pos)
 	b.N++
-	l.ledger.Open -= int64(l.cells.Rows[x.slot])
+	l.ledger.Open -= int64(l.cells.Rows(x.slot))
 	l.cells.Free(x.slot)
 }
 
@@ -402,7 +402,7 @@ func (l *Local) Restore(snapshot []byte) error {
 			}
 			l.readCell(r, l.cells, x.slot)
 			l.insert(stream.SplitID(split), n, x)
-			l.ledger.Open += int64(l.cells.Rows[x.slot])
+			l.ledger.Open += int64(l.cells.Rows(x.slot))
 		}
 	}
 	return r.Err()

@@ -79,7 +79,7 @@ func (p *pane) filled() bool {
 		return p.elements != nil && len(p.elements.refs) > 0
 	}
 	if p.op.shared != nil {
-		return p.slot >= 0 && p.op.table.Rows[p.slot] > 0
+		return p.slot >= 0 && p.op.table.Rows(p.slot) > 0
 	}
 	return p.full
 }

@@ -36,7 +36,7 @@ func (o *contents) readPartial(b *stream.Batch, i int) *state.Cells {
 // are set aside together, since none of them can be told from the others any more.
 func (o *contents) join(c cell, b *stream.Batch, i int) error {
 	p := o.readPartial(b, i)
-	n := p.Rows[0]
+	n := p.Rows(0)
 	o.ledger.Partials++
 	o.ledger.InPartials += int64(n)
 	f, err := retry(func() error { return o.mergePartial(c, p) })
@@ -57,7 +57,7 @@ func (o *contents) join(c cell, b *stream.Batch, i int) error {
 // mergePartial calls every function, and writes when all have succeeded. A cell without
 // records takes the partial as it is.
 func (o *contents) mergePartial(c cell, p *state.Cells) error {
-	first := c.table.Rows[c.slot] == 0
+	first := c.table.Rows(c.slot) == 0
 	for i := range o.fns {
 		fn := &o.fns[i]
 		if fn.info.Width == 0 || first {

@@ -75,7 +75,7 @@ func (o *General) merge(k *keyState, w stream.Window, b *stream.Batch, i int) (*
 // grow makes a session larger in place, where nothing else merges and the trigger has no
 // state that would have to move: the same as a merge with a new pane, for less.
 func (p *pane) grow(w stream.Window) error {
-	if p.slot >= 0 && p.op.table.Fired[p.slot] > 0 {
+	if p.slot >= 0 && p.op.table.Fired(p.slot) > 0 {
 		p.replaces = append(p.replaces, p.window)
 	}
 	p.window, p.ended = w, false
@@ -115,8 +115,8 @@ func (o *General) mergeContents(p *pane, olds []*pane) (*udf.Failure, error) {
 	for _, q := range olds {
 		if q.slot >= 0 {
 			filled = append(filled, q)
-			rows += o.table.Rows[q.slot]
-			fired = max(fired, o.table.Fired[q.slot])
+			rows += o.table.Rows(q.slot)
+			fired = max(fired, o.table.Fired(q.slot))
 		}
 		if q.elements != nil {
 			lists = append(lists, q.elements)
@@ -151,7 +151,7 @@ func (o *General) mergeContents(p *pane, olds []*pane) (*udf.Failure, error) {
 		p.purged = p.purged || q.purged
 		p.replaces = append(p.replaces, q.replaces...)
 		if q.slot >= 0 {
-			if o.table.Fired[q.slot] > 0 {
+			if o.table.Fired(q.slot) > 0 {
 				p.replaces = append(p.replaces, q.window)
 			}
 			o.table.Free(q.slot)
@@ -170,7 +170,8 @@ func (o *General) mergeContents(p *pane, olds []*pane) (*udf.Failure, error) {
 				o.table.SetParts(fn.part, p.slot, parts[fn.part])
 			}
 		}
-		o.table.Rows[p.slot], o.table.Fired[p.slot] = rows, fired
+		o.table.SetRows(p.slot, rows)
+		o.table.SetFired(p.slot, fired)
 	}
 	if len(lists) > 0 {
 		p.elements = mergeElements(lists)

@@ -253,11 +253,12 @@ func (o *General) fireShared(f *firing) error {
 		return o.refusePane(f.cell(), failed)
 	}
 	slot := int(s.slot)
-	s.table.Fired[slot] = o.table.Fired[p.slot]
+	s.table.SetFired(slot, o.table.Fired(p.slot))
 	cells := append(o.emitter.cells[:0], cell{table: s.table, slot: slot, window: p.window, pane: p, firing: f})
 	o.emitter.cells = cells
 	err = o.fire(cells)
-	o.table.Fired[p.slot], s.table.Fired[slot] = s.table.Fired[slot], 0
+	o.table.SetFired(p.slot, s.table.Fired(slot))
+	s.table.SetFired(slot, 0)
 	return err
 }
 

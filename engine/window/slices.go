@@ -308,9 +308,9 @@ func (o *Slices) clean(k int64) {
 			if len(cells) == 0 || cells[0].slice != b.slice {
 				continue // taken back
 			}
-			n := int64(o.cells.Rows[cells[0].cell])
+			n := int64(o.cells.Rows(int(cells[0].cell)))
 			o.ledger.Open -= n
-			if o.single() && o.cells.Fired[cells[0].cell] == 0 {
+			if o.single() && o.cells.Fired(int(cells[0].cell)) == 0 {
 				o.ledger.Unfired += n
 			} else {
 				o.ledger.Fired += n

@@ -64,7 +64,7 @@ func (o *Slices) fireActive(k int64) error {
 				continue
 			}
 		}
-		o.panes.Fired[id] = 0
+		o.panes.SetFired(int(id), 0)
 		cells = append(cells, cell{table: o.panes, slot: int(id), window: w})
 	}
 	o.emitter.cells = cells
@@ -80,7 +80,7 @@ func (o *Slices) fireFirst(k int64, cells []cell) error {
 		return nil
 	}
 	for _, c := range cells {
-		if o.panes.Fired[c.slot] == 0 {
+		if o.panes.Fired(c.slot) == 0 {
 			o.revise(k, uint32(c.slot), 0)
 		} else {
 			o.noteSingle(k, uint32(c.slot))
@@ -142,7 +142,7 @@ func (o *Slices) fireLate(id uint32, first, last int64) error {
 // the window was empty before the record that came.
 func (o *Slices) fireAgain(id uint32, k int64) error {
 	firings, ok := o.revised[k][id]
-	if !ok && o.panes.Rows[id] > 1 {
+	if !ok && o.panes.Rows(int(id)) > 1 {
 		firings = 1
 	}
 	w := o.grid.window(k)
@@ -150,12 +150,12 @@ func (o *Slices) fireAgain(id uint32, k int64) error {
 		o.revise(k, id, firings)
 		return o.out.RefusedPane(o.panes.Key(int(id)), w, f)
 	}
-	o.panes.Fired[id] = firings
+	o.panes.SetFired(int(id), firings)
 	if err := o.fire([]cell{{table: o.panes, slot: int(id), window: w}}); err != nil {
 		return err
 	}
-	o.revise(k, id, o.panes.Fired[id])
-	if o.panes.Fired[id] > firings {
+	o.revise(k, id, o.panes.Fired(int(id)))
+	if o.panes.Fired(int(id)) > firings {
 		o.noteSingle(k, id)
 	}
 	return nil
@@ -198,7 +198,7 @@ func (o *Slices) Each(f func(key []byte, w stream.Window)) {
 func (o *Slices) open(k *sliceKey, f func(first, last int64)) {
 	done := o.closed
 	for _, c := range k.cells {
-		if o.cells.Rows[c.cell] == 0 {
+		if o.cells.Rows(int(c.cell)) == 0 {
 			continue
 		}
 		first, last := o.grid.windows(c.slice)

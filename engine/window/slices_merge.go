@@ -30,7 +30,7 @@ type merge struct{ into, from, to sum }
 // copy makes to equal to from.
 func (m *merger) copy(to, from sum) {
 	to.table.SetAcc(int(to.slot), 0, from.table.Acc(int(from.slot), 0, m.width))
-	to.table.Rows[to.slot] = from.table.Rows[from.slot]
+	to.table.SetRows(int(to.slot), from.table.Rows(int(from.slot)))
 	for v := range to.table.Parts {
 		to.table.SetParts(v, int(to.slot), from.table.Parts[v][from.slot])
 	}
@@ -120,7 +120,7 @@ func (m *merger) try(all []merge) (*udf.Failure, error) {
 		m.write(&m.fns[i], all)
 	}
 	for _, p := range all {
-		p.to.table.Rows[p.to.slot] = p.into.table.Rows[p.into.slot] + p.from.table.Rows[p.from.slot]
+		p.to.table.SetRows(int(p.to.slot), p.into.table.Rows(int(p.into.slot))+p.from.table.Rows(int(p.from.slot)))
 		m.mark(p.to, nil)
 	}
 	return nil, nil

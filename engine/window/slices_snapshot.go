@@ -38,13 +38,13 @@ func (o *Slices) Snapshot() []byte {
 func (o *Slices) writeSlices(w *state.Writer, cells []sliceCell) {
 	n := 0
 	for _, c := range cells {
-		if o.cells.Rows[c.cell] > 0 {
+		if o.cells.Rows(int(c.cell)) > 0 {
 			n++
 		}
 	}
 	w.Len(n)
 	for _, c := range cells {
-		if o.cells.Rows[c.cell] > 0 {
+		if o.cells.Rows(int(c.cell)) > 0 {
 			w.I64(c.slice)
 			o.writeCell(w, o.cells, int(c.cell))
 		}

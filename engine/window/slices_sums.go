@@ -127,7 +127,7 @@ func (o *Slices) enter(k int64) error {
 			key := &o.keys[id]
 			at := key.entered
 			slot := key.cells[at].cell
-			if o.cells.Rows[slot] == 0 { // its only records were refused: there is no such slice
+			if o.cells.Rows(int(slot)) == 0 { // its only records were refused: there is no such slice
 				o.drop(id, at)
 				continue
 			}
@@ -170,7 +170,7 @@ func (o *Slices) refresh(ids []uint32) error {
 		k.from, k.to, k.staleFrom, k.staleTo = noSlice, noSlice, noSlice, noSlice
 		at, _ := k.search(0, k.entered, from)
 		for i := at; k.inBlock(i, to+1); {
-			if slot := k.cells[i].cell; o.cells.Rows[slot] == 0 {
+			if slot := k.cells[i].cell; o.cells.Rows(int(slot)) == 0 {
 				o.drop(id, i)
 			} else {
 				settled = append(settled, cell{table: o.cells, slot: int(slot)})

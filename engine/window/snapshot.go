@@ -42,8 +42,8 @@ func readWindow(r *state.Reader) stream.Window {
 // writeCell writes the accumulators of a slot.
 func (o *contents) writeCell(w *state.Writer, t *state.Cells, slot int) {
 	w.Bytes(t.Acc(slot, 0, t.Width()))
-	w.U64(t.Rows[slot])
-	w.U32(t.Fired[slot])
+	w.U64(t.Rows(slot))
+	w.U32(t.Fired(slot))
 	for v := range t.Parts {
 		parts := t.Parts[v][slot]
 		w.Len(len(parts))
@@ -62,7 +62,8 @@ func (o *contents) readCell(r *state.Reader, t *state.Cells, slot int) {
 		return
 	}
 	t.SetAcc(slot, 0, acc)
-	t.Rows[slot], t.Fired[slot] = r.U64(), r.U32()
+	t.SetRows(slot, r.U64())
+	t.SetFired(slot, r.U32())
 	for v := range t.Parts {
 		var parts [][]byte
 		for range r.Len() {
@@ -231,7 +232,7 @@ func (o *General) readPane(r *state.Reader, p *pane) {
 	if r.Bool() {
 		p.slot = o.allocPane()
 		o.readCell(r, o.table, p.slot)
-		p.full = o.table.Rows[p.slot] > 0
+		p.full = o.table.Rows(p.slot) > 0
 	}
 	if r.Bool() {
 		p.elements = readElements(r)
