@@ -60,6 +60,9 @@ func TestValidateSaysWhatOverlappingWindowsCost(t *testing.T) {
 		{"{sliding: {size: 60s, slide: 1s}}\n    trigger: {count: 3}\n    on_error: dead_letter", "{n: {function: count}}", "slice", "a record touches one"},
 		{"{sliding: {size: 60s, slide: 1s}}\n    trigger: {purging: {count: 100}}", "{n: {function: count}}", "pane", "a record touches 60"},
 		{"{sliding: {size: 60s, slide: 20s}}\n    trigger: {count: 100}", "{n: {function: count}}", "pane", "a record touches 3"},
+		{"{session: 30s, allowed_lateness: 1m}", "{n: {function: count}}", "pane", "one accumulator for each key and open window; a record touches one"},
+		{"{session: 30s}\n    trigger: {count: 3}", "{n: {function: count}}", "pane", "a record touches 1; the trigger is called once for each record"},
+		{"{session: 30s}", "{n: {function: count}, all: {function: list, columns: {value: v}}}", "elements", "each record in 1 window"},
 		{"{count: {size: 100, slide: 10}}", "{n: {function: count}}", "slice", "a record touches one; the trigger is called once for each record"},
 		{"{count: {size: 100, slide: 10}}", "{n: {function: count}, all: {function: list, columns: {value: v}}}", "elements", "each record in 1 window"},
 	}

@@ -62,6 +62,8 @@ type firing struct {
 	clock  stream.Time // that the window ends by
 	since  bool
 	list   *elements // its records, where contents are lists
+
+	session *departure // of the operator of sessions, where there is no pane
 }
 
 // agendaRows bounds the records in lists that wait: they are copied for one call.
@@ -85,6 +87,9 @@ func (f *firing) cell() cell {
 
 // kind says what the firing is.
 func (f *firing) kind() result.Kind {
+	if f.session != nil {
+		return f.session.kind()
+	}
 	switch {
 	case f.window == stream.Global:
 		return result.NoKind
@@ -96,8 +101,20 @@ func (f *firing) kind() result.Kind {
 	return result.OnTime
 }
 
-// done notes on the pane that it has fired.
+// replaces lists windows that the row takes the place of (M4).
+func (f *firing) replaces() []stream.Window {
+	if f.session != nil {
+		return f.session.replaces
+	}
+	return f.pane.replaces
+}
+
+// done notes that the pane, or the session, has fired.
 func (f *firing) done() {
+	if f.session != nil {
+		f.session.fired = true
+		return
+	}
 	p := f.pane
 	p.ended = p.ended || f.window != stream.Global && f.window.MaxTimestamp() <= f.clock
 	p.replaces = nil

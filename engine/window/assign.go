@@ -123,16 +123,26 @@ func NewDynamicSession(clock bool) Assigner { return session{0, clock} }
 func (s session) Assign(dst []stream.Window, ts, now, gap stream.Time) ([]stream.Window, error) {
 	if s.clock {
 		ts = now
-	} else if ts == stream.MinTime {
-		return dst, ErrNoTimestamp
+	}
+	w, err := s.window(ts, gap)
+	if err != nil {
+		return dst, err
+	}
+	return append(dst, w), nil
+}
+
+// window is that of a record by itself.
+func (s session) window(ts, gap stream.Time) (stream.Window, error) {
+	if ts == stream.MinTime && !s.clock {
+		return stream.Window{}, ErrNoTimestamp
 	}
 	if s.gap > 0 {
 		gap = s.gap
 	}
 	if gap <= 0 {
-		return dst, ErrGap
+		return stream.Window{}, ErrGap
 	}
-	return append(dst, stream.Window{Start: ts, End: ts.Add(gap)}), nil
+	return stream.Window{Start: ts, End: ts.Add(gap)}, nil
 }
 
 func (s session) EventTime() bool { return !s.clock }

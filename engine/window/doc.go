@@ -13,6 +13,7 @@
 //	parts.go     accumulators of varying size (K4)
 //	slices.go    sliding windows, from slices that they share (L1–L6)
 //	counts.go    sliding count windows, likewise (L9)
+//	sessions.go  sessions whose ends alone decide (M1, M2, M4)
 //	general.go   everything, record by record
 //	shared.go    panes of the general operator that share slices (L5, L7)
 //

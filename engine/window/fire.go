@@ -181,7 +181,7 @@ func (o *contents) describe(r *result.Rows, c cell) {
 	before := o.before
 	switch {
 	case c.firing != nil:
-		kind, since, replaces, before = c.firing.kind(), c.firing.since, c.pane.replaces, c.firing.before
+		kind, since, replaces, before = c.firing.kind(), c.firing.since, c.firing.replaces(), c.firing.before
 	case c.window == stream.Global:
 		kind = result.NoKind
 	case revision > 0:

@@ -15,13 +15,16 @@ type cell struct {
 	table  *state.Cells
 	slot   int
 	window stream.Window
-	pane   *pane   // of the general operator; nil: the table knows the key
-	firing *firing // of the general operator, where the cell is to be fired
+	pane   *pane   // of the general operator
+	firing *firing // where the cell is to be fired with others that see other times
 }
 
 func (c *cell) key() []byte {
-	if c.pane != nil {
+	switch {
+	case c.pane != nil:
 		return c.pane.owner.key
+	case c.firing != nil:
+		return c.firing.session.key
 	}
 	return c.table.Key(c.slot)
 }
@@ -63,6 +66,7 @@ type contents struct {
 	width   int    // of a cell's fixed accumulators together
 	varying int    // number of functions whose accumulators vary in size
 	fresh   []byte // a cell's accumulators before the first record
+	lists   bool   // functions are run over lists of records: cells have counts, and no accumulators
 
 	seg     segment
 	refused int // row of the current batch that was set aside last, -1: none

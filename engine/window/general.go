@@ -69,7 +69,6 @@ type General struct {
 	shared   *shared       // nil: each pane has accumulators of its own, in table
 	user     *userTrigger  // nil: the trigger is a built-in one
 	assigner *userAssigner // nil: the assigner is a built-in one
-	lists    bool
 	// lazy: sessions with the event-time trigger have one timer, at some time that is not
 	// behind the next thing to do; when it comes too early it moves on (M2). Nobody can
 	// tell, since a timer that is not the window's end means nothing to that trigger.
@@ -114,7 +113,8 @@ func NewGeneral(cfg GeneralConfig, out Output) (*General, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	o := &General{cfg: cfg, keys: map[string]*keyState{}, lists: cfg.Evictor != nil || cfg.Table != nil || len(cfg.Whole) > 0 || cfg.Join || cfg.Process.lists()}
+	o := &General{cfg: cfg, keys: map[string]*keyState{}}
+	o.lists = cfg.Evictor != nil || cfg.Table != nil || len(cfg.Whole) > 0 || cfg.Join || cfg.Process.lists()
 	o.agenda.first, o.agenda.stage = 1, 1 // a pane that has not acted has 0
 	o.lazy = cfg.Assigner.Merging() && cfg.Assigner.EventTime() && trigger.IsEventTime(cfg.Trigger)
 	o.user = newUserTrigger(&o.cfg)

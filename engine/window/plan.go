@@ -26,7 +26,7 @@ type Choice struct {
 	Contents Contents
 	// Local: the step is over all keys, and its senders add their records up first (P4).
 	Local bool
-	// Bulk: windows fire by bucket and not pane by pane, since their ends alone decide.
+	// Bulk: no trigger is asked, since the ends of windows alone decide.
 	Bulk   bool
 	Reason string
 }
@@ -45,7 +45,7 @@ func Plan(s Spec) Choice {
 // up, since which task sends them depends on the parallelism, and with it the shape of
 // sums would. Where plug-ins may be disabled, one task has to see their failures in order.
 func (s *Spec) local(c Choice) bool {
-	return c.Bulk && s.Guard == nil && len(s.Key) == 0 && s.Sources && s.shareable()
+	return c.Bulk && !s.Assigner.Merging() && s.Guard == nil && len(s.Key) == 0 && s.Sources && s.shareable()
 }
 
 func (s *Spec) choose() Choice {
@@ -61,6 +61,8 @@ func (s *Spec) choose() Choice {
 		return Choice{Contents: Elements, Reason: "a function needs all records of a window, in order of arrival"}
 	case tilingOf(s.Assigner) != nil && s.endsDecide():
 		return Choice{Contents: Panes, Bulk: true, Reason: "windows that lie end to end do not overlap, so there is nothing to share between them; they fire together at their ends, and again for each late record that is allowed"}
+	case s.sessions() && s.endsDecide():
+		return Choice{Contents: Panes, Bulk: true, Reason: "sessions of a key do not overlap, and their ends alone decide when they fire; those that touch are merged"}
 	case s.sliceable() && g.slide >= minSlicedSlide:
 		return Choice{Contents: SliceRun, Bulk: true, Reason: "windows overlap and the functions do not mind the order of records, so windows share slices"}
 	case s.shares() && g.slide >= minSlicedSlide && s.sharingPays():
@@ -80,6 +82,12 @@ const minSlicedSlide = 8
 func (s *Spec) sliceable() bool {
 	g, aligned := s.Assigner.(*grid)
 	return aligned && !g.clock && s.Evictor == nil && !s.Join && !s.needsRecords() && s.endsDecide() && s.shareable()
+}
+
+// sessions reports whether windows are sessions in event time.
+func (s *Spec) sessions() bool {
+	a, ok := s.Assigner.(session)
+	return ok && !a.clock
 }
 
 // needsRecords reports whether some function looks at the records of a window.
@@ -134,6 +142,9 @@ func New(s Spec, out Output) (Operator, error) {
 	case c.Contents == SliceRun:
 		o, _, err := NewSliced(s, out)
 		return o, err
+	case c.Bulk && s.sessions():
+		return NewSessions(SessionsConfig{Gap: s.Assigner.(session).gap, GapCol: s.GapCol, Lateness: s.Lateness, Key: s.Key, DropNullKey: s.DropNullKey,
+			Functions: s.Functions, Process: s.Process, SetAside: s.SetAside, Fine: s.Fine, Guard: s.Guard, Groups: s.Groups}, out)
 	case c.Bulk:
 		return NewAligned(Config{Windows: s.Assigner, Lateness: s.Lateness, Key: s.Key, DropNullKey: s.DropNullKey,
 			Functions: s.Functions, Process: s.Process, Fine: s.Fine, Guard: s.Guard, Groups: s.Groups}, out)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"tidemark/engine/state"
 	"tidemark/engine/stream"
 	"tidemark/engine/trigger"
 	"tidemark/engine/udf"
@@ -75,7 +76,7 @@ func (o *General) merge(k *keyState, w stream.Window, b *stream.Batch, i int) (*
 // grow makes a session larger in place, where nothing else merges and the trigger has no
 // state that would have to move: the same as a merge with a new pane, for less.
 func (p *pane) grow(w stream.Window) error {
-	if p.slot >= 0 && p.op.table.Fired(p.slot) > 0 {
+	if p.slot >= 0 && p.op.table.Fired[p.slot] > 0 {
 		p.replaces = append(p.replaces, p.window)
 	}
 	p.window, p.ended = w, false
@@ -107,31 +108,59 @@ func touching(n int, at func(int) stream.Window, w stream.Window) (lo, hi int, c
 // lists by arrival, accumulators by start of the window (S48). A failure of user code
 // changes nothing.
 func (o *General) mergeContents(p *pane, olds []*pane) (*udf.Failure, error) {
-	accs := make([][]byte, len(o.fns))
-	parts := make([][][]byte, o.varying)
-	rows, fired := uint64(0), uint32(0)
+	var filled []int
 	var lists []*elements
-	var filled []*pane
 	for _, q := range olds {
 		if q.slot >= 0 {
-			filled = append(filled, q)
-			rows += o.table.Rows(q.slot)
-			fired = max(fired, o.table.Fired(q.slot))
+			filled = append(filled, q.slot)
 		}
 		if q.elements != nil {
 			lists = append(lists, q.elements)
 		}
 	}
+	var replaces []stream.Window
+	for _, q := range olds {
+		replaces = append(replaces, q.replaces...)
+		if q != p && q.slot >= 0 && o.table.Fired[q.slot] > 0 {
+			replaces = append(replaces, q.window)
+		}
+	}
+	if f, err := o.mergeCells(o.table, filled); f != nil || err != nil {
+		return f, err
+	}
+	for _, q := range olds {
+		if q == p {
+			continue
+		}
+		p.records += q.records
+		p.full = p.full || q.full
+		p.purged = p.purged || q.purged
+		q.slot, q.elements = -1, nil
+	}
+	p.replaces = replaces
+	if len(filled) > 0 {
+		p.slot = filled[0]
+	}
+	if len(lists) > 0 {
+		p.elements = mergeElements(lists)
+	}
+	return nil, nil
+}
+
+// mergeCells joins what cells hold, which are in order of their windows' starts, in the
+// first of them, and frees the others. A failure of user code changes nothing.
+func (o *contents) mergeCells(t *state.Cells, slots []int) (*udf.Failure, error) {
+	if len(slots) == 0 {
+		return nil, nil
+	}
+	accs := make([][]byte, len(o.fns))
 	for i := range o.fns {
 		fn := &o.fns[i]
-		if fn.info.Width == 0 {
-			for _, q := range filled {
-				parts[fn.part] = append(parts[fn.part], o.table.Parts[fn.part][q.slot]...)
-			}
+		if fn.info.Width == 0 || o.lists {
 			continue
 		}
 		f, err := retry(func() (err error) {
-			accs[i], err = o.mergedAcc(fn, o.table, o.cells(filled))
+			accs[i], err = o.mergedAcc(fn, t, slots)
 			return err
 		})
 		if err != nil {
@@ -142,39 +171,23 @@ func (o *General) mergeContents(p *pane, olds []*pane) (*udf.Failure, error) {
 		}
 	}
 	// All calls have succeeded: write.
-	for _, q := range olds {
-		if q == p {
-			continue
+	into := slots[0]
+	for i := range o.fns {
+		if fn := &o.fns[i]; accs[i] != nil {
+			t.SetAcc(into, fn.off, accs[i])
 		}
-		p.records += q.records
-		p.full = p.full || q.full
-		p.purged = p.purged || q.purged
-		p.replaces = append(p.replaces, q.replaces...)
-		if q.slot >= 0 {
-			if o.table.Fired(q.slot) > 0 {
-				p.replaces = append(p.replaces, q.window)
-			}
-			o.table.Free(q.slot)
-			q.slot = -1
-		}
-		q.elements = nil
 	}
-	if len(filled) > 0 {
-		if p.slot < 0 {
-			p.slot = o.table.Alloc(o.fresh)
+	for v := range t.Parts {
+		parts := slices.Clip(t.Parts[v][into])
+		for _, slot := range slots[1:] {
+			parts = append(parts, t.Parts[v][slot]...)
 		}
-		for i := range o.fns {
-			if fn := &o.fns[i]; fn.info.Width > 0 {
-				o.table.SetAcc(p.slot, fn.off, accs[i])
-			} else {
-				o.table.SetParts(fn.part, p.slot, parts[fn.part])
-			}
-		}
-		o.table.SetRows(p.slot, rows)
-		o.table.SetFired(p.slot, fired)
+		t.SetParts(v, into, parts)
 	}
-	if len(lists) > 0 {
-		p.elements = mergeElements(lists)
+	for _, slot := range slots[1:] {
+		t.SetRows(into, t.Rows(into)+t.Rows(slot))
+		t.SetFired(into, max(t.Fired(into), t.Fired(slot)))
+		t.Free(slot)
 	}
 	return nil, nil
 }

@@ -55,7 +55,7 @@ func (o *General) cells(panes []*pane) []int {
 }
 
 // try1 adds one record to a copy of the accumulators of some cells, merged.
-func (o *General) try1(fn *function, table *state.Cells, slots []int, b *stream.Batch, i int) error {
+func (o *contents) try1(fn *function, table *state.Cells, slots []int, b *stream.Batch, i int) error {
 	fn.accs.Reset(fn.info.Width)
 	if fn.info.Width > 0 {
 		acc, err := o.mergedAcc(fn, table, slots)
@@ -74,7 +74,7 @@ func (o *General) try1(fn *function, table *state.Cells, slots []int, b *stream.
 
 // mergedAcc is the fixed accumulator of some cells, merged in their order into a copy;
 // a fresh one for none.
-func (o *General) mergedAcc(fn *function, table *state.Cells, slots []int) ([]byte, error) {
+func (o *contents) mergedAcc(fn *function, table *state.Cells, slots []int) ([]byte, error) {
 	var acc []byte
 	for _, slot := range slots {
 		next := table.Acc(slot, fn.off, fn.info.Width)
