@@ -41,8 +41,8 @@ type after struct {
 
 // unfired is what a firing changes of its pane, as it was before.
 type unfired struct {
-	ended    bool
-	replaces []stream.Window
+	ended, shown bool
+	replaces     []stream.Window
 }
 
 // moment is what a firing sees of time.
@@ -117,7 +117,7 @@ func (f *firing) done() {
 	}
 	p := f.pane
 	p.ended = p.ended || f.window != stream.Global && f.window.MaxTimestamp() <= f.clock
-	p.replaces = nil
+	p.shown, p.replaces = true, nil
 }
 
 // acts reports whether a pane has been fired or purged in this stage, or in the agenda.
@@ -267,7 +267,7 @@ func (o *General) atOnce() (*udf.Failure, error) {
 	s.undo = s.undo[:0]
 	for _, c := range s.cells {
 		o.describe(r, c)
-		s.undo = append(s.undo, unfired{c.pane.ended, c.pane.replaces})
+		s.undo = append(s.undo, unfired{c.pane.ended, c.pane.shown, c.pane.replaces})
 		o.table.Fire(c.slot)
 		c.firing.done()
 	}
@@ -276,7 +276,7 @@ func (o *General) atOnce() (*udf.Failure, error) {
 		if f, _, err := o.process.run(r, o.moments(s.cells), s.cells); f != nil || err != nil {
 			for i := len(s.cells) - 1; i >= 0; i-- {
 				c := s.cells[i]
-				c.pane.ended, c.pane.replaces = s.undo[i].ended, s.undo[i].replaces
+				c.pane.ended, c.pane.shown, c.pane.replaces = s.undo[i].ended, s.undo[i].shown, s.undo[i].replaces
 				o.table.Unfire(c.slot)
 			}
 			return f, err

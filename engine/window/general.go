@@ -378,7 +378,7 @@ func (o *General) leave(p *pane) {
 	if o.shared != nil && p.owner.slices != nil {
 		o.shared.drop(p.owner.slices, o.shared.number(p.window))
 	}
-	p.ended, p.purged, p.replaces = false, false, nil
+	p.ended, p.shown, p.purged, p.replaces = false, false, false, nil
 	if o.process != nil {
 		o.process.windows.drop(p.window, p.owner.key)
 	}

@@ -47,6 +47,7 @@ type pane struct {
 	held     []*holding // records that other windows hold too
 
 	ended    bool            // fired at or after its end
+	shown    bool            // fired as the window that it is now
 	purged   bool            // contents are what came since a purge
 	replaces []stream.Window // windows that were merged into this one and had fired (M4)
 

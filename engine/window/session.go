@@ -76,10 +76,10 @@ func (o *General) merge(k *keyState, w stream.Window, b *stream.Batch, i int) (*
 // grow makes a session larger in place, where nothing else merges and the trigger has no
 // state that would have to move: the same as a merge with a new pane, for less.
 func (p *pane) grow(w stream.Window) error {
-	if p.slot >= 0 && p.op.table.Fired[p.slot] > 0 {
+	if p.shown {
 		p.replaces = append(p.replaces, p.window)
 	}
-	p.window, p.ended = w, false
+	p.window, p.ended, p.shown = w, false, false
 	return nil
 }
 
@@ -121,7 +121,7 @@ func (o *General) mergeContents(p *pane, olds []*pane) (*udf.Failure, error) {
 	var replaces []stream.Window
 	for _, q := range olds {
 		replaces = append(replaces, q.replaces...)
-		if q != p && q.slot >= 0 && o.table.Fired[q.slot] > 0 {
+		if q != p && q.shown {
 			replaces = append(replaces, q.window)
 		}
 	}

@@ -300,7 +300,7 @@ func (o *Sessions) retire(slot uint32) {
 // grow makes a session larger (S46): it has not fired as the window that it is now.
 func (o *Sessions) grow(slot uint32, w stream.Window) {
 	s := &o.intervals[slot]
-	if o.cells.Fired[slot] > 0 {
+	if s.ended {
 		o.replaces[slot] = append(o.replaces[slot], s.window)
 	}
 	s.window, s.ended = w, false

@@ -47,11 +47,11 @@ func (o *Sessions) merge(t *touch) (*udf.Failure, error) {
 	return nil, nil
 }
 
-// replaced lists the windows of sessions that have fired, in order.
+// replaced lists the windows under which sessions have fired, in order.
 func (o *Sessions) replaced(slots []int) (windows []stream.Window) {
 	for _, slot := range slots {
 		windows = append(windows, o.replaces[uint32(slot)]...)
-		if o.cells.Fired[slot] > 0 {
+		if o.intervals[slot].ended {
 			windows = append(windows, o.intervals[slot].window)
 		}
 	}

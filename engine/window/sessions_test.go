@@ -323,13 +323,42 @@ func TestASessionThatHasFiredGrows(t *testing.T) {
 	inOrder(t, "rows", rows, []string{
 		"a [0,10) on_time r0 1 since false for [] behind 8",
 		"a [20,30) on_time r0 2 since false for [] behind 28",
-		"a [12,40) on_time r1 14 since false for [{20 30} {20 40}] behind 38",
+		"a [12,40) on_time r1 14 since false for [{20 30}] behind 38",
 		"a [0,40) on_time r2 31 since false for [{0 10} {12 40}] behind 39",
 		"a [0,40) update r3 63 since false for [] behind 39",
 		"b [500,510) on_time r0 0 since false for [] behind 508",
 	})
 	if want := (Ledger{Late: 1, Counted: 7, Fired: 7, Behind: 4, LateAccepted: 2}); l != want {
 		t.Errorf("ledger %+v, want %+v", l, want)
+	}
+}
+
+// By hand: a session that fires early, and every second time that it grows, names only the
+// windows that had a result (M4).
+func TestAResultReplacesOnlyWhatThereWas(t *testing.T) {
+	s := sitting{shape: shape{size: 10}}
+	for _, restored := range []bool{false, true} {
+		var out whole
+		open := func() Operator {
+			fns := []Function{builtin(t, "count", 0)}
+			return onPanes(t, s.spec(fns, func(p *Spec) { p.Trigger = trigger.NewCount(2) }), &out)
+		}
+		op := &reborn{Operator: open(), make: open}
+		var in []row
+		for _, ts := range []stream.Time{0, 1, 5, 8, 30, 17, 25, 21} {
+			in = append(in, row{"a", ts, 1, stream.MinTime})
+		}
+		feed(t, op, in, 1, func() {
+			if restored {
+				op.restore(t)
+			}
+		})
+		inOrder(t, fmt.Sprintf("rows, restored %v", restored), out.rows, []string{
+			"a [0,11) early r0 2 since false for [] behind -9223372036854775808",
+			"a [0,18) early r1 4 since false for [{0 11}] behind -9223372036854775808",
+			// 17 makes [0,27) of it, which does not fire, and 25 joins that with [30,40).
+			"a [0,40) early r2 7 since false for [{0 18}] behind -9223372036854775808",
+		})
 	}
 }
 

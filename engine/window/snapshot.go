@@ -173,6 +173,7 @@ func (o *General) writePane(w *state.Writer, p *pane, inFlight bool) {
 	}
 	w.I64(p.records)
 	w.Bool(p.ended)
+	w.Bool(p.shown)
 	w.Bool(p.purged)
 	w.Len(len(p.replaces))
 	for _, win := range p.replaces {
@@ -237,7 +238,7 @@ func (o *General) readPane(r *state.Reader, p *pane) {
 	if r.Bool() {
 		p.elements = readElements(r)
 	}
-	p.records, p.ended, p.purged = r.I64(), r.Bool(), r.Bool()
+	p.records, p.ended, p.shown, p.purged = r.I64(), r.Bool(), r.Bool(), r.Bool()
 	for range r.Len() {
 		p.replaces = append(p.replaces, readWindow(r))
 	}
