@@ -81,20 +81,22 @@ func (j *Job) Run(ctx context.Context) (Report, error) {
 	j.fail = cancel
 	var writers, tasks sync.WaitGroup
 	for _, t := range j.sinks {
-		writers.Go(func() { t.run(cancel) })
+		writers.Go(func() { j.labelled(run, writing, t.spec.ID, 0, func(context.Context) { t.run(cancel) }) })
 	}
-	start := func(what func(context.Context) error) {
+	start := func(w work, operator string, number int, what func(context.Context) error) {
 		tasks.Go(func() {
-			if err := what(run); err != nil {
-				cancel(err)
-			}
+			j.labelled(run, w, operator, number, func(ctx context.Context) {
+				if err := what(ctx); err != nil {
+					cancel(err)
+				}
+			})
 		})
 	}
 	for _, t := range j.keyed {
-		start(t.run)
+		start(computing, t.step.ID, t.number, t.run)
 	}
 	for _, t := range j.feeds {
-		start(t.run)
+		start(reading, t.spec.ID, t.index, t.run)
 	}
 	tasks.Wait()
 	for _, t := range j.sinks {

@@ -17,12 +17,13 @@ import (
 // keyedTask runs a step for some key groups: exchange, window, function, sink. One
 // goroutine runs it and owns all of its state.
 type keyedTask struct {
-	job   *Job
-	step  *stepSpec
-	turn  *turn
-	inbox *exchange.Inbox
-	pool  *exchange.Pool
-	op    operator
+	job    *Job
+	step   *stepSpec
+	number int // among the subtasks of its step
+	turn   *turn
+	inbox  *exchange.Inbox
+	pool   *exchange.Pool
+	op     operator
 
 	results  []portSink
 	encoders []*result.Encoder // one for each of results

@@ -33,6 +33,7 @@ func newRunCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&o.complete, "complete", false, "hold time to the end of the input: the complete result, nothing late")
 	cmd.Flags().IntVar(&o.batchRows, "batch-rows", 0, "rows of a batch, in place of settings.batch.rows; results do not depend on it")
 	cmd.Flags().StringVar(&o.state, "state", "", "directory that remembers when a job was first started (default $XDG_STATE_HOME/tidemark)")
+	cmd.Flags().StringVar(&o.profile, "cpu-profile", "", "write a CPU profile of the run to this file; its labels name job, operator and task")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.form = *out
 		o.set = *set
@@ -50,6 +51,7 @@ type runOptions struct {
 	complete  bool
 	batchRows int
 	state     string
+	profile   string
 }
 
 func runJob(ctx context.Context, file string, o runOptions, stdin io.Reader, stdout, stderr io.Writer) (err error) {
@@ -81,10 +83,14 @@ func runJob(ctx context.Context, file string, o runOptions, stdin io.Reader, std
 		first = time.Now()
 	}
 	var up atomic.Bool
-	report, err := j.Run(ctx, controller.NewLife(nil), controller.RunOptions{
-		Stdin: stdin, Stdout: stdout, FirstStart: first, Complete: o.complete,
-		Observe: screen.observe,
-		Up:      func(*engine.Job) { up.Store(true) },
+	var report engine.Report
+	err = profiled(o.profile, func() (err error) {
+		report, err = j.Run(ctx, controller.NewLife(nil), controller.RunOptions{
+			Stdin: stdin, Stdout: stdout, FirstStart: first, Complete: o.complete,
+			Observe: screen.observe,
+			Up:      func(*engine.Job) { up.Store(true) },
+		})
+		return err
 	})
 	screen.clear()
 	if !up.Load() { // nothing ran: the files are wrong, or a plug-in did not start

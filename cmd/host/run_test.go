@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/pprof/profile"
+
 	"tidemark/engine"
 	"tidemark/internal/wasmtest"
 )
@@ -309,5 +311,26 @@ func TestAPlugInThatBreaksOnOneRecord(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestRunWritesAProfile(t *testing.T) {
+	dir := workspace(t, map[string]string{"job.yaml": countJob, "in.jsonl": sequence})
+	_, plain, _ := tidemark(t, dir, "", "run", "job.yaml")
+	_, stderr, code := tidemark(t, dir, "", "run", "job.yaml", "--cpu-profile", "cpu.pprof")
+	if code != 0 || stderr != plain {
+		t.Errorf("exit code %d, standard error\n%s\nwithout a profile\n%s", code, stderr, plain)
+	}
+	f, err := os.Open(filepath.Join(dir, "cpu.pprof"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	p, err := profile.Parse(f)
+	if err != nil || len(p.SampleType) != 2 || p.SampleType[1].Type != "cpu" {
+		t.Errorf("not a CPU profile: %v, %v", p, err)
+	}
+	if _, stderr, code := tidemark(t, dir, "", "run", "job.yaml", "--cpu-profile", "no/such/directory"); code == 0 || !strings.Contains(stderr, "--cpu-profile: ") {
+		t.Errorf("exit code %d, standard error %q", code, stderr)
 	}
 }
