@@ -155,7 +155,6 @@ func (s *split) fill(b *stream.Batch, rows int, now stream.Time, bad func(*resul
 	want := s.want(rows)
 	for b.N == 0 {
 		waiting, err := s.more(b, want)
-		s.drained = waiting
 		if err != nil {
 			return fmt.Errorf("source %s: split %s: %w", s.source.ID, s.name, err)
 		}
@@ -166,9 +165,9 @@ func (s *split) fill(b *stream.Batch, rows int, now stream.Time, bad func(*resul
 		}
 		s.start, s.bytes = s.bytes, s.bytes+int64(n)
 		s.rest = append(s.rest[:0], b.Blob[n:end]...)
-		// Else there may be whole records in the rest.
-		s.drained = s.drained && b.N < rows && len(s.decoder.Bad()) == 0
-		for _, d := range s.decoder.Bad() {
+		refused := s.decoder.Bad()
+		s.drained = waiting && b.N < rows && len(refused) == 0 // else there may be whole records in the rest
+		for _, d := range refused {
 			s.read++
 			if err := bad(&result.Bad{Source: s.source.ID, Split: s.name, Line: d.Line, Offset: d.Offset, Reason: string(d.Reason), Message: d.Message, Raw: d.Raw}); err != nil {
 				return err
