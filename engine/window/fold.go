@@ -50,11 +50,20 @@ func (s *segment) clear() {
 
 // add puts a row into a cell. A cell's Mark remembers its number; it is right only if
 // the cell at that number is this one, so marks never need clearing.
-func (s *segment) add(row uint32, c cell) {
-	m := s.number(c)
+func (s *segment) add(row uint32, c cell) { s.put(row, s.number(c)) }
+
+// put adds a row to the cell with a number.
+func (s *segment) put(row, number uint32) {
 	s.rows = append(s.rows, row)
-	s.group = append(s.group, m)
-	s.count[m]++
+	s.group = append(s.group, number)
+	s.count[number]++
+}
+
+// open gives a cell that has no number the next one.
+func (s *segment) open(c cell) uint32 {
+	s.cells = append(s.cells, c)
+	s.count = append(s.count, 0)
+	return uint32(len(s.cells) - 1)
 }
 
 // contents is what the operators of this package share: the functions of a step, the
@@ -292,9 +301,7 @@ func (s *segment) cut(at int) [3][2]int {
 // number is a cell's number, of one that has no rows as well.
 func (s *segment) number(c cell) uint32 {
 	if !s.has(c) {
-		c.table.SetMark(c.slot, uint32(len(s.cells)))
-		s.cells = append(s.cells, c)
-		s.count = append(s.count, 0)
+		c.table.SetMark(c.slot, s.open(c))
 	}
 	return c.table.Mark(c.slot)
 }

@@ -55,23 +55,27 @@ type Sessions struct {
 
 	cells     *state.Cells // what sessions hold
 	intervals []interval   // where they lie, by slot of cells
+	calendar  calendar     // when they are to be looked at: never behind the next thing to do (M2)
 	// replaces lists, for sessions that grew or merged after they had fired, the windows
 	// that their next result takes the place of (M4).
 	replaces map[uint32][]stream.Window
 
-	calendar calendar
-	due      []uint32 // scratch of advance
-	waiting  []departure
+	waiting []departure
+	// base counts the cells of all segments before this one.
+	base uint64
+
+	ids []uint32 // of the keys of the batch in work
+	due []uint32 // scratch of advance
 }
 
 // interval is a session in flight, or one that waits to leave.
 type interval struct {
 	window       stream.Window
-	wake         stream.Time // of its alarm, never behind the next thing to do; MaxTime: none
-	key          uint32      // in Sessions.keys
-	older, newer uint32      // its neighbours among the sessions of the key, which do not touch
-	waits        bool        // a departure of it waits
-	ended        bool        // it has fired as the window that it is now
+	mark         uint64 // its number among the cells of all segments: at least base if it has rows in this one
+	key          uint32 // in Sessions.keys
+	older, newer uint32 // its neighbours among the sessions of the key, which do not touch
+	waits        bool   // a departure of it waits
+	ended        bool   // it has fired as the window that it is now
 }
 
 const noSession = math.MaxUint32
@@ -88,7 +92,7 @@ func NewSessions(cfg SessionsConfig, out Output) (*Sessions, error) {
 	case cfg.Process != nil && cfg.Process.Fn.Info().WindowState: // S91
 		return nil, ErrWindowState
 	}
-	o := &Sessions{cfg: cfg, assign: session{gap: cfg.Gap}, keys: state.NewCells(0, 0), calendar: newCalendar(), replaces: map[uint32][]stream.Window{}}
+	o := &Sessions{cfg: cfg, assign: session{gap: cfg.Gap}, keys: state.NewCells(0, 0), calendar: newCalendar(), base: 1, replaces: map[uint32][]stream.Window{}}
 	o.attach(cfg.Process, cfg.Key, cfg.Fine, cfg.Guard)
 	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
 		return nil, err
@@ -127,7 +131,29 @@ func (o *Sessions) each(f func(slot uint32)) {
 // Process takes a batch, as that of Aligned does.
 func (o *Sessions) Process(b *stream.Batch) error {
 	o.compact()
+	o.ids = o.ids[:0]
+	// Keys are looked up in a loop of their own, in which the processor waits for the memory
+	// of many at once (BenchmarkSessions).
+	for i := range b.N {
+		id, err := o.number(b.Hash[i], b.Key[i].Bytes(b.Blob))
+		if err != nil {
+			return err
+		}
+		o.ids = append(o.ids, id)
+	}
 	return o.run(b, o)
+}
+
+// number finds or makes the number of a key.
+func (o *Sessions) number(hash uint64, key []byte) (uint32, error) {
+	if o.keys.Full(len(key)) || o.cells.Len() >= maxSlots {
+		return 0, fault.As(fault.ErrQuota, fmt.Errorf("the keys and sessions of one subtask exceed 4 Gi; raise parallelism"))
+	}
+	id := o.keys.Slot(hash, key, nil)
+	if id == len(o.newest) {
+		o.newest = append(o.newest, noSession)
+	}
+	return uint32(id), nil
 }
 
 // record judges one row and puts it into the segment (E1, E2). Called per record.
@@ -137,8 +163,8 @@ func (o *Sessions) record(b *stream.Batch, i int) error {
 			return err
 		}
 	}
-	ts, key := b.Time[i], b.Key[i].Bytes(b.Blob)
-	if o.cfg.DropNullKey && stream.KeyHasNull(key, o.cfg.Key) {
+	ts := b.Time[i]
+	if o.cfg.DropNullKey && stream.KeyHasNull(b.Key[i].Bytes(b.Blob), o.cfg.Key) {
 		o.ledger.Filtered++
 		return nil
 	}
@@ -153,14 +179,34 @@ func (o *Sessions) record(b *stream.Batch, i int) error {
 	if ts <= o.wm {
 		o.ledger.Behind++
 	}
-	id, err := o.number(b.Hash[i], key)
-	if err != nil {
-		return err
+	id := o.ids[i]
+	if slot := o.newest[id]; slot != noSession && !o.cfg.SetAside {
+		// As a rule it comes to the newest session of its key, not before its start and not
+		// behind the watermark: no other is touched, and nothing fires or waits.
+		if s := &o.intervals[slot]; s.window.Start <= ts && ts <= s.window.End && s.window.MaxTimestamp() > o.wm {
+			s.window.End = max(s.window.End, own.End)
+			o.add(slot, i)
+			return nil
+		}
 	}
-	t := o.touching(id, own)
+	return o.place(b, i, o.touching(id, own), own)
+}
+
+// add puts a row of the batch into the segment.
+func (o *Sessions) add(slot uint32, row int) {
+	s := &o.intervals[slot]
+	if s.mark < o.base {
+		s.mark = o.base + uint64(o.seg.open(cell{table: o.cells, slot: int(slot), window: s.window}))
+	}
+	o.seg.put(uint32(row), uint32(s.mark-o.base))
+}
+
+// place gives a row, whose own window touches the sessions of t, to the one that they
+// become, unless that is late.
+func (o *Sessions) place(b *stream.Batch, i int, t touch, own stream.Window) error {
 	inside := t.one() && o.intervals[t.first].window == t.cover // nothing merges (S48)
 	if !inside && t.cover.Cleanup(o.cfg.Lateness) <= o.wm {     // merged first, judged then (S46)
-		if ts.Add(o.cfg.Lateness) <= o.wm { // S42
+		if b.Time[i].Add(o.cfg.Lateness) <= o.wm { // S42
 			o.ledger.Late++
 			return o.out.Late(b, i, own, o.wm)
 		}
@@ -181,7 +227,7 @@ func (o *Sessions) record(b *stream.Batch, i int) error {
 	switch {
 	case inside:
 	case slot == noSession:
-		slot = o.begin(id, &t)
+		slot = o.begin(o.ids[i], &t)
 	case t.one():
 		o.grow(slot, t.cover)
 	default:
@@ -191,17 +237,13 @@ func (o *Sessions) record(b *stream.Batch, i int) error {
 			return o.refuse(b, i, t.cover, f)
 		}
 	}
-	s := &o.intervals[slot]
-	o.seg.add(uint32(i), cell{table: o.cells, slot: int(slot), window: s.window})
-	end := s.window.MaxTimestamp()
-	if end > o.wm {
-		o.wake(slot, end)
+	o.add(slot, i)
+	if s := &o.intervals[slot]; s.window.MaxTimestamp() > o.wm {
 		return nil
 	}
 	// Late but within the allowed lateness: it fires with this record and before the next
 	// one that it takes (S43, S47, S54).
 	o.ledger.LateAccepted++
-	o.wake(slot, s.window.Cleanup(o.cfg.Lateness))
 	o.before = o.wm
 	return o.wait(slot, true, false)
 }
@@ -211,18 +253,6 @@ func (o *Sessions) refuse(b *stream.Batch, i int, w stream.Window, f *udf.Failur
 	o.ledger.Failed++
 	o.refused = i
 	return o.out.Refused(b, i, w, f)
-}
-
-// number finds or makes the number of a key.
-func (o *Sessions) number(hash uint64, key []byte) (uint32, error) {
-	if o.keys.Full(len(key)) || o.cells.Len() >= maxSlots {
-		return 0, fault.As(fault.ErrQuota, fmt.Errorf("the keys and sessions of one subtask exceed 4 Gi; raise parallelism"))
-	}
-	id := o.keys.Slot(hash, key, nil)
-	if id == len(o.newest) {
-		o.newest = append(o.newest, noSession)
-	}
-	return uint32(id), nil
 }
 
 // touch is what a record's own window touches: sessions of its key in flight, from the
@@ -266,12 +296,13 @@ func (o *Sessions) begin(id uint32, t *touch) uint32 {
 	if int(slot) == len(o.intervals) {
 		o.intervals = append(o.intervals, interval{})
 	}
-	o.intervals[slot] = interval{window: t.cover, wake: stream.MaxTime, key: id, older: t.older, newer: t.newer}
+	o.intervals[slot] = interval{window: t.cover, key: id, older: t.older, newer: t.newer}
 	if t.older == noSession && t.newer == noSession {
 		o.live++
 	}
 	o.join(id, t.older, slot)
 	o.join(id, slot, t.newer)
+	o.wake(slot)
 	return slot
 }
 
@@ -291,7 +322,7 @@ func (o *Sessions) join(id, older, newer uint32) {
 func (o *Sessions) retire(slot uint32) {
 	s := &o.intervals[slot]
 	o.join(s.key, s.older, s.newer)
-	s.wake = stream.MaxTime
+	o.calendar.unset(slot)
 	if o.newest[s.key] == noSession {
 		o.live--
 	}
@@ -304,13 +335,17 @@ func (o *Sessions) grow(slot uint32, w stream.Window) {
 		o.replaces[slot] = append(o.replaces[slot], s.window)
 	}
 	s.window, s.ended = w, false
+	o.wake(slot)
 }
 
-// wake has a session looked at, at a time or before. MaxTime never comes (S44).
-func (o *Sessions) wake(slot uint32, at stream.Time) {
-	if s := &o.intervals[slot]; at < s.wake {
-		s.wake = at
-		o.calendar.add(at, slot)
+// wake has a session looked at no later than at the next thing that happens to it: its
+// end, or else the end of its lateness (S44).
+func (o *Sessions) wake(slot uint32) {
+	w := o.intervals[slot].window
+	if end := w.MaxTimestamp(); end > o.wm {
+		o.calendar.set(slot, end)
+	} else {
+		o.calendar.set(slot, w.Cleanup(o.cfg.Lateness))
 	}
 }
 
@@ -319,36 +354,37 @@ func (o *Sessions) wake(slot uint32, at stream.Time) {
 func (o *Sessions) advance(w stream.Time) error {
 	was := o.wm
 	o.wm = w
-	for {
-		t, alarms := o.calendar.take(w)
-		if alarms == nil {
-			return nil
+	for o.calendar.due <= w {
+		t, slots := o.calendar.take(w)
+		if slots == nil {
+			break
 		}
 		o.before = max(was, t-1)
-		for _, slot := range o.dueOf(t, alarms) {
+		for _, slot := range o.dueOf(t, slots) {
 			if err := o.expire(slot, t); err != nil {
 				return err
 			}
 		}
 	}
+	return nil
 }
 
-// dueOf returns the sessions among the alarms of time t at which something happens, in
-// order of their windows' ends and starts and of their keys. Those that have grown are
-// looked at later (M2).
-func (o *Sessions) dueOf(t stream.Time, alarms []alarm) []uint32 {
+// dueOf returns the sessions, of those whose alarms were at t, to which something happens,
+// in order of their windows' ends and starts and of their keys. Others have grown, and
+// are looked at later (M2).
+func (o *Sessions) dueOf(t stream.Time, slots []uint32) []uint32 {
 	due := o.due[:0]
-	for _, a := range alarms {
-		s := &o.intervals[a.slot]
-		if s.wake != t { // it has moved on, or the slot is another session's now
-			continue
+	for _, slot := range slots {
+		w := o.intervals[slot].window
+		end, cleanup := w.MaxTimestamp(), w.Cleanup(o.cfg.Lateness)
+		switch {
+		case end > t:
+			o.calendar.set(slot, end)
+		case end < t && cleanup > t: // it has grown, and fired as what it is now
+			o.calendar.set(slot, cleanup)
+		default:
+			due = append(due, slot)
 		}
-		s.wake = stream.MaxTime
-		if end := s.window.MaxTimestamp(); end > t {
-			o.wake(a.slot, end)
-			continue
-		}
-		due = append(due, a.slot)
 	}
 	if len(due) > 1 {
 		slices.SortFunc(due, func(a, b uint32) int {
@@ -362,18 +398,14 @@ func (o *Sessions) dueOf(t stream.Time, alarms []alarm) []uint32 {
 
 // expire lets a session fire at its end, or go, or both.
 func (o *Sessions) expire(slot uint32, t stream.Time) error {
-	s := &o.intervals[slot]
-	fires, cleanup := s.window.MaxTimestamp() == t, s.window.Cleanup(o.cfg.Lateness)
-	ends := cleanup == t
-	if ends {
+	w := o.intervals[slot].window
+	cleanup := w.Cleanup(o.cfg.Lateness)
+	if cleanup == t {
 		o.retire(slot)
 	} else {
-		o.wake(slot, cleanup)
+		o.calendar.set(slot, cleanup)
 	}
-	if !fires && !ends { // it has grown, but not past the watermark, and fired at that
-		return nil
-	}
-	return o.wait(slot, fires, ends)
+	return o.wait(slot, w.MaxTimestamp() == t, cleanup == t)
 }
 
 // compact forgets keys without sessions once they are as many as the others: the table

@@ -42,10 +42,12 @@ func (o *Sessions) wait(slot uint32, fires, ends bool) error {
 		o.keys.SetMark(int(s.key), uint32(len(o.waiting)))
 	}
 	s.waits = true
-	o.waiting = append(o.waiting, departure{slot: slot, fires: fires, ends: ends})
+	n := len(o.waiting)
+	o.waiting = o.waiting[:n+1]
+	d := &o.waiting[n]
+	d.slot, d.fires, d.ends, d.fired = slot, fires, ends, false
 	if fires {
-		d := &o.waiting[len(o.waiting)-1]
-		d.firing = firing{moment: o.moment(), session: d, window: s.window}
+		d.firing.moment, d.firing.session = o.moment(), d
 	}
 	if len(o.waiting) == fireRows {
 		return o.flush()
@@ -56,6 +58,7 @@ func (o *Sessions) wait(slot uint32, fires, ends bool) error {
 // flush adds the rows of the segment to their sessions, fires those that wait, and lets
 // those go that have ended.
 func (o *Sessions) flush() error {
+	o.base += uint64(len(o.seg.cells))
 	if err := o.contents.flush(); err != nil || len(o.waiting) == 0 {
 		return err
 	}

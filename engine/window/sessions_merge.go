@@ -10,7 +10,7 @@ import (
 func (o *Sessions) settle(t *touch) error {
 	several := t.first != t.last
 	for slot := t.first; slot != t.newer && slot != noSession; slot = o.intervals[slot].newer {
-		if o.intervals[slot].waits || several && o.seg.has(cell{table: o.cells, slot: int(slot)}) {
+		if o.intervals[slot].waits || several && o.intervals[slot].mark >= o.base {
 			return o.flush()
 		}
 	}
@@ -35,12 +35,13 @@ func (o *Sessions) merge(t *touch) (*udf.Failure, error) {
 		return f, err
 	}
 	for _, slot := range slots[1:] {
-		o.intervals[slot].wake = stream.MaxTime
+		o.calendar.unset(uint32(slot))
 		delete(o.replaces, uint32(slot))
 	}
 	s := &o.intervals[t.first]
 	s.window, s.ended = t.cover, false
 	o.join(s.key, t.first, t.newer)
+	o.wake(t.first)
 	if len(replaces) > 0 {
 		o.replaces[t.first] = replaces
 	}

@@ -88,9 +88,4 @@ func (o *Sessions) readSession(r *state.Reader, id uint32) {
 		o.replaces[slot] = append(o.replaces[slot], readWindow(r))
 	}
 	o.readCell(r, o.cells, int(slot))
-	if end := w.MaxTimestamp(); end > o.wm {
-		o.wake(slot, end)
-	} else {
-		o.wake(slot, cleanup)
-	}
 }
