@@ -3,7 +3,11 @@
 // tasks call it and hand the bytes to a sink.
 package result
 
-import "tidemark/engine/stream"
+import (
+	"slices"
+
+	"tidemark/engine/stream"
+)
 
 // Kind says why a pane fired.
 type Kind uint8
@@ -77,6 +81,22 @@ func (r *Rows) Reset(key []stream.Field, values [][]stream.Field) {
 	r.EncodedKey, r.Before = r.EncodedKey[:0], r.Before[:0]
 	r.SinceLast, r.Replaces = r.SinceLast[:0], r.Replaces[:0]
 	r.Ordinal, r.Of, r.Pairs, r.Side = r.Ordinal[:0], r.Of[:0], nil, 0
+}
+
+// Extend gives the rows their number, n, and room for what is said of each beside key and
+// values: nothing so far.
+func (r *Rows) Extend(n int) {
+	r.N = n
+	r.EncodedKey, r.Window, r.Before = sized(r.EncodedKey, n), sized(r.Window, n), sized(r.Before, n)
+	r.Kind, r.Revision = sized(r.Kind, n), sized(r.Revision, n)
+	r.SinceLast, r.Replaces = sized(r.SinceLast, n), sized(r.Replaces, n)
+}
+
+// sized returns n zero values, in the memory of s if that is enough.
+func sized[T any](s []T, n int) []T {
+	s = slices.Grow(s[:0], n)[:n]
+	clear(s)
+	return s
 }
 
 func resetColumns(c *stream.Columns, fields []stream.Field) {

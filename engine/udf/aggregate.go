@@ -1,6 +1,11 @@
 package udf
 
-import "tidemark/engine/stream"
+import (
+	"encoding/binary"
+	"slices"
+
+	"tidemark/engine/stream"
+)
 
 // Aggregate folds records into accumulators. An accumulator is opaque bytes that
 // the host owns; an Aggregate keeps nothing between calls, so that checkpoints,
@@ -90,6 +95,19 @@ func (a *Accs) Reset(width int) {
 	a.Width, a.Data, a.Off = width, a.Data[:0], a.Off[:0]
 	if width == 0 {
 		a.Off = append(a.Off, 0)
+	}
+}
+
+// Resize makes a hold n accumulators of width bytes, above 0, of any content.
+func (a *Accs) Resize(width, n int) {
+	a.Reset(width)
+	a.Data = slices.Grow(a.Data, n*width)[:n*width]
+}
+
+// Set copies acc, of width bytes, to accumulator i: by words, of which there are few.
+func (a *Accs) Set(i int, acc []byte) {
+	for dst := a.Data[i*a.Width:]; len(acc) >= 8; dst, acc = dst[8:], acc[8:] {
+		binary.LittleEndian.PutUint64(dst, binary.LittleEndian.Uint64(acc))
 	}
 }
 

@@ -265,13 +265,14 @@ func (o *General) atOnce() (*udf.Failure, error) {
 	}
 	// Each firing is described as those before it have left its pane.
 	s.undo = s.undo[:0]
-	for _, c := range s.cells {
-		o.describe(r, c)
+	r.Extend(len(s.cells))
+	for i := range s.cells {
+		c := &s.cells[i]
+		o.describe(r, i, c)
 		s.undo = append(s.undo, unfired{c.pane.ended, c.pane.shown, c.pane.replaces})
 		o.table.Fire(c.slot)
 		c.firing.done()
 	}
-	r.N = len(s.cells)
 	if o.process != nil {
 		if f, _, err := o.process.run(r, o.moments(s.cells), s.cells); f != nil || err != nil {
 			for i := len(s.cells) - 1; i >= 0; i-- {

@@ -57,9 +57,11 @@ func (o *Aligned) fireAll(buck *bucket) error {
 // one pane by calls for fewer of them.
 func (o *contents) fire(cells []cell) error {
 	n := 0
-	for _, c := range cells {
-		if c.table.Rows(c.slot) > 0 || c.firing != nil && c.firing.list != nil {
-			cells[n] = c
+	for i := range cells {
+		if c := &cells[i]; c.table.Rows(c.slot) > 0 || c.firing != nil && c.firing.list != nil {
+			if n < i {
+				cells[n] = *c
+			}
 			n++
 		}
 	}
@@ -126,16 +128,17 @@ func (o *contents) emit(cells []cell) (f *udf.Failure, at int, err error) {
 	if f, at, err := o.compute(cells, r); f != nil || err != nil {
 		return f, at, err
 	}
-	for _, c := range cells {
-		o.describe(r, c)
+	r.Extend(len(cells))
+	for i := range cells {
+		o.describe(r, i, &cells[i])
 	}
-	r.N = len(cells)
 	if o.process != nil {
 		if f, at, err := o.process.run(r, o.moments(cells), cells); f != nil || err != nil {
 			return f, at, err
 		}
 	}
-	for _, c := range cells {
+	for i := range cells {
+		c := &cells[i]
 		if c.table.Fire(c.slot); c.firing != nil {
 			c.firing.done()
 		}
@@ -169,31 +172,26 @@ func (o *contents) results(cells []cell, r *result.Rows) (f *udf.Failure, at int
 	return nil, 0, nil
 }
 
-// describe appends what a row says of its pane, beside the values.
-func (o *contents) describe(r *result.Rows, c cell) {
-	blob, err := stream.DecodeKey(c.key(), r.Key.Cols, r.Key.Blob)
+// describe fills in what row i says of its pane, beside the values. Called per row, once
+// for each in their order: the key is appended.
+func (o *contents) describe(r *result.Rows, i int, c *cell) {
+	key, revision := c.key(), c.table.Fired(c.slot)
+	blob, err := stream.DecodeKey(key, r.Key.Cols, r.Key.Blob)
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
 	r.Key.Blob = blob
-	revision := c.table.Fired(c.slot)
-	kind, since, replaces := result.OnTime, false, []stream.Window(nil)
-	before := o.before
-	switch {
-	case c.firing != nil:
-		kind, since, replaces, before = c.firing.kind(), c.firing.since, c.firing.replaces(), c.firing.before
+	r.EncodedKey[i], r.Window[i], r.Revision[i], r.Before[i] = key, c.window, revision, o.before
+	switch f := c.firing; {
+	case f != nil:
+		r.Kind[i], r.SinceLast[i], r.Replaces[i], r.Before[i] = f.kind(), f.since, f.replaces(), f.before
 	case c.window == stream.Global:
-		kind = result.NoKind
+		r.Kind[i] = result.NoKind
 	case revision > 0:
-		kind = result.Update
+		r.Kind[i] = result.Update
+	default:
+		r.Kind[i] = result.OnTime
 	}
-	r.EncodedKey = append(r.EncodedKey, c.key())
-	r.Window = append(r.Window, c.window)
-	r.Kind = append(r.Kind, kind)
-	r.Revision = append(r.Revision, revision)
-	r.SinceLast = append(r.SinceLast, since)
-	r.Replaces = append(r.Replaces, replaces)
-	r.Before = append(r.Before, before)
 }
 
 func opOf(f *udf.Failure) int {

@@ -382,9 +382,10 @@ func (fn *function) add(s *segment) error {
 
 // gatherFixed sets fn.accs to copies of the accumulators of cells, which are of fixed size.
 func (fn *function) gatherFixed(cells []cell) {
-	fn.accs.Reset(fn.info.Width)
-	for _, c := range cells {
-		fn.accs.Append(c.table.Acc(c.slot, fn.off, fn.info.Width))
+	fn.accs.Resize(fn.info.Width, len(cells))
+	for i := range cells {
+		c := &cells[i]
+		fn.accs.Set(i, c.table.Acc(c.slot, fn.off, fn.info.Width))
 	}
 }
 

@@ -129,15 +129,18 @@ func (m *merger) try(all []merge) (*udf.Failure, error) {
 // gather copies the accumulators of one function. Of those that vary in size only pairs
 // are merged: a slice whose records are all null has none.
 func (m *merger) gather(fn *function, all []merge) {
-	fn.accs.Reset(fn.info.Width)
-	fn.other.Reset(fn.info.Width)
 	if w := fn.info.Width; w > 0 {
-		for _, p := range all {
-			fn.accs.Append(p.into.table.Acc(int(p.into.slot), fn.off, w))
-			fn.other.Append(p.from.table.Acc(int(p.from.slot), fn.off, w))
+		fn.accs.Resize(w, len(all))
+		fn.other.Resize(w, len(all))
+		for i := range all {
+			p := &all[i]
+			fn.accs.Set(i, p.into.table.Acc(int(p.into.slot), fn.off, w))
+			fn.other.Set(i, p.from.table.Acc(int(p.from.slot), fn.off, w))
 		}
 		return
 	}
+	fn.accs.Reset(0)
+	fn.other.Reset(0)
 	due := m.due[fn.part][:0]
 	for i, p := range all {
 		a, b := p.into.table.Parts[fn.part][p.into.slot], p.from.table.Parts[fn.part][p.from.slot]

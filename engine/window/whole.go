@@ -34,10 +34,10 @@ func (o *General) fireTable(of *firing) error {
 		if err := o.cfg.Table.Next(&r.Values[0]); err != nil {
 			return fmt.Errorf("table function: %w", err)
 		}
-		r.N = r.Values[0].N
-		for i := range uint64(r.N) {
-			o.describe(r, c)
-			r.Ordinal, r.Of = append(r.Ordinal, done+i), append(r.Of, n)
+		r.Extend(r.Values[0].N)
+		for i := range r.N {
+			o.describe(r, i, &c)
+			r.Ordinal, r.Of = append(r.Ordinal, done+uint64(i)), append(r.Of, n)
 		}
 		if err := o.out.Rows(r); err != nil {
 			return err
