@@ -97,10 +97,10 @@ func eachBatch(in io.Reader, fields []job.Field, f func(*stream.Batch) error) er
 	for final := false; !final || len(rest) > 0; {
 		batch.Reset(kinds)
 		batch.Blob = append(batch.Blob, rest...)
-		if !final {
-			at := len(batch.Blob)
-			batch.Blob = slices.Grow(batch.Blob, decodeBytes)
-			n, err := in.Read(batch.Blob[at : at+decodeBytes])
+		if at := len(batch.Blob); !final && at < decodeBytes {
+			// Up to there and no further: short lines fill the rows of a batch before its bytes.
+			batch.Blob = slices.Grow(batch.Blob, decodeBytes-at)
+			n, err := in.Read(batch.Blob[at:decodeBytes])
 			batch.Blob = batch.Blob[:at+n]
 			if errors.Is(err, io.EOF) {
 				final = true
@@ -115,6 +115,9 @@ func eachBatch(in io.Reader, fields []job.Field, f func(*stream.Batch) error) er
 		}
 		if bad := decoder.Bad(); len(bad) > 0 {
 			return fmt.Errorf("line %d: %s", bad[0].Line, bad[0].Message)
+		}
+		if consumed == 0 && end == decodeBytes {
+			return fmt.Errorf("a line is longer than %d bytes", decodeBytes)
 		}
 		if err := f(&batch); err != nil {
 			return err

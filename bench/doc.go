@@ -16,9 +16,17 @@
 // The exit code is 1 if something that must be is not; a goal that is missed is only shown.
 //
 // Files: workload.go is the table of the workloads, generate.go makes their lines,
-// reference.go has the plain loops, job.go the jobs; measure.go measures a workload,
-// process.go runs and weighs a child, decode.go reads lines and nothing else, rows.go
-// compares results. extra.go lists the measures beside the workloads, such as loop.go,
-// plug-ins alone, and latency.go, the one in wall time. soak.go watches memory. row.go and table.go print. The program starts itself anew for each part,
-// so that a part's cost is the cost of a process.
+// job.go their jobs. The plain loops are reference.go, scan.go, which reads lines for them,
+// and a file for each: reference_tumbling.go, which is R, reference_everything.go, reference_sliding.go
+// with reference_distinct.go, reference_session.go. measure.go measures a workload, process.go
+// runs and weighs a child, decode.go reads lines and nothing else, verify.go
+// and rows.go compare results.
+//
+// extra.go lists the measures beside the workloads: heap.go, what state takes; loop.go, plug-ins
+// alone; latency.go, the one in wall time. soak.go watches memory. row.go and table.go print.
+// The program starts itself anew for each part, so that a part's cost is the cost of a process.
+//
+// The same queries in small are a test, in which batches and parallelisms take turns (engine_test.go).
+// What a change of one part does, the benchmarks of its package tell: go test -bench in
+// engine/decode, engine/exchange, engine/window, engine/result, engine/agg, engine/wasm, abi/guest.
 package main

@@ -17,12 +17,22 @@ type Data struct {
 	Lines      int
 	Keys       int
 	StepMicros int64 // event time from one line to the next
+	// Permuted takes the keys in turn, in an order that leaps; otherwise few are frequent
+	// and many rare.
+	Permuted bool
+	// Late, in ms, is how far one line in a hundred is behind at most, and more than disorder:
+	// it is late.
+	Late int64
 }
 
 // name tells the data from others, for the name of a file.
-func (d Data) name() string { return fmt.Sprintf("%d-%d-%d", d.Lines, d.Keys, d.StepMicros) }
+func (d Data) name() string {
+	return fmt.Sprintf("lines-%d-%d-%d-%v-%d", d.Lines, d.Keys, d.StepMicros, d.Permuted, d.Late)
+}
 
 const (
+	// leap is a prime that divides no number of keys here: keys in turn meet all of them.
+	leap = 7919
 	seed = 42 // of splitmix64
 	// disorder is how many ms half of the lines are behind, at most: nothing is late for
 	// a watermark that far behind.
@@ -32,11 +42,11 @@ const (
 // firstTime is the event time of the first line, in ms: a full hour.
 const firstTime int64 = 1_760_000_400_000
 
-// distinctUsers bounds the user ids, maxQuarters the amount: with at most 1,000.00
+// userIDs bounds the user ids, maxQuarters the amount: with at most 1,000.00
 // in steps of 0.25, sums of amounts are exact in float64 in any order.
 const (
-	distinctUsers = 5_000_000
-	maxQuarters   = 4000
+	userIDs     = 5_000_000
+	maxQuarters = 4000
 )
 
 var (
@@ -88,18 +98,26 @@ func (d Data) Generate(out io.Writer) error {
 		keyDraw, delayDraw, restDraw := random.next(), random.next(), random.next()
 
 		time := firstTime + int64(seq)*d.StepMicros/1000
+		delay := int64(0)
 		if delayDraw&1 == 1 {
-			delay := int64((delayDraw >> 1) % uint64(disorder+1))
-			time = max(time-delay, firstTime)
+			delay = int64((delayDraw >> 1) % (disorder + 1))
+		}
+		if d.Late > 0 && (delayDraw>>20)%100 == 0 {
+			delay = disorder + 1 + int64((delayDraw>>32)%uint64(d.Late-disorder))
+		}
+		time = max(time-delay, firstTime)
+		key := uint64(seq) * leap % uint64(d.Keys)
+		if !d.Permuted {
+			key = uint64(keys.key(keyDraw))
 		}
 		amount := 1 + (restDraw>>23)%maxQuarters
 
 		line = append(line[:0], `{"event_time":`...)
 		line = strconv.AppendInt(line, time, 10)
 		line = append(line, `,"key":"k`...)
-		line = appendPadded(line, uint64(keys.key(keyDraw)), 7)
+		line = appendPadded(line, key, 7)
 		line = append(line, `","user_id":"u`...)
-		line = appendPadded(line, restDraw%distinctUsers, 8)
+		line = appendPadded(line, restDraw%userIDs, 8)
 		line = append(line, `","amount":`...)
 		line = strconv.AppendUint(line, amount/4, 10)
 		line = append(line, quarters[amount%4]...)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -90,5 +91,63 @@ func TestLinesAreAsDescribed(t *testing.T) {
 	// no room for all.
 	if delayed < 9000 || delayed > 10_500 {
 		t.Errorf("%d of %d lines are delayed, want about half", delayed, w.Lines)
+	}
+}
+
+// fieldsOf generates lines and splits them into time, key and the rest.
+func fieldsOf(t *testing.T, d Data) (times []int64, keys, rest []string) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := d.Generate(&out); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		var time int64
+		var key, tail string
+		if n, err := fmt.Sscanf(strings.Replace(line, `,"key":`, " ", 1), `{"event_time":%d %q,%s`, &time, &key, &tail); n != 3 {
+			t.Fatalf("%s: %v", line, err)
+		}
+		times, keys, rest = append(times, time), append(keys, key), append(rest, tail)
+	}
+	return times, keys, rest
+}
+
+func TestPermutedKeysComeInTurn(t *testing.T) {
+	_, keys, _ := fieldsOf(t, Data{Lines: 2000, Keys: 1000, StepMicros: 10, Permuted: true})
+	seen := map[string]int{}
+	for seq, key := range keys {
+		if want := fmt.Sprintf("k%07d", seq*7919%1000); key != want {
+			t.Fatalf("line %d has key %s, want %s", seq, key, want)
+		}
+		seen[key]++
+	}
+	if len(seen) != 1000 || seen["k0000000"] != 2 {
+		t.Errorf("%d keys, the first one %d times", len(seen), seen["k0000000"])
+	}
+}
+
+func TestOneLineInAHundredIsLate(t *testing.T) {
+	d := Data{Lines: 20_000, Keys: 10, StepMicros: 72_000}
+	plain, plainKeys, plainRest := fieldsOf(t, d)
+	d.Late = 60_000
+	times, keys, rest := fieldsOf(t, d)
+	late, highest := 0, int64(0)
+	for seq := range times {
+		onTime := firstTime + int64(seq)*72
+		highest = max(highest, times[seq])
+		switch behind := onTime - times[seq]; {
+		case behind > d.Late:
+			t.Errorf("line %d is %d ms behind", seq, behind)
+		case highest-times[seq] > disorder:
+			late++
+		case times[seq] != plain[seq] && times[seq] != firstTime:
+			t.Errorf("line %d has the time %d, without late ones %d", seq, times[seq], plain[seq])
+		}
+	}
+	if late < 150 || late > 250 {
+		t.Errorf("%d of %d lines are late, want about one in a hundred", late, d.Lines)
+	}
+	if !slices.Equal(keys, plainKeys) || !slices.Equal(rest, plainRest) {
+		t.Error("late lines change other columns than time")
 	}
 }

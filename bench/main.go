@@ -19,7 +19,7 @@ const usage = `usage: bench [flags] [NAME...]   measure everything, or all there
        bench generate QUERY      write the lines of a query
        bench reference QUERY     its plain loop: lines on stdin, rows on stdout
        bench decode QUERY FILE   decode a file's lines as the query's job would, and nothing else
-       bench compare QUERY builtin|plugin REF   compare a job's rows on stdin with the reference's in a file
+       bench compare QUERY REF RUNS   compare the rows of jobs with the reference's in a file (see verify.go)
 `
 
 func main() {
@@ -54,22 +54,8 @@ func part(q query, what string, args []string) error {
 		return q.reference(os.Stdin, os.Stdout)
 	case what == "decode" && len(args) == 1:
 		return decodeOnly(args[0], q.fields(), os.Stderr)
-	case what == "compare" && len(args) == 2 && slices.Contains([]string{"builtin", "plugin"}, args[0]):
-		f, err := os.Open(args[1])
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		want, err := q.readReference(f)
-		if err != nil {
-			return fmt.Errorf("%s: %w", args[1], err)
-		}
-		rows, err := q.compare(want, os.Stdin, args[0] == "plugin")
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Println(rows)
-		return err
+	case what == "compare" && len(args) == 2:
+		return q.compareAll(args[0], args[1], os.Stdout)
 	}
 	fmt.Fprint(os.Stderr, usage)
 	return fmt.Errorf("cannot %s %s of %s", what, strings.Join(args, " "), q.name)
@@ -166,6 +152,9 @@ func parse(args []string) (s *settings, names []string, page string, err error) 
 				return nil, nil, "", err
 			}
 		}
+	}
+	if _, err := os.Stat(s.Tidemark); err != nil {
+		return nil, nil, "", fmt.Errorf("-tidemark: %w (make build guests makes it)", err)
 	}
 	return s, names, page, nil
 }

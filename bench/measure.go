@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 )
 
 // measured is one process of a query with what its rounds cost.
@@ -20,7 +18,7 @@ type measured struct {
 // asked is a query with all that is measured of it.
 type asked struct {
 	query
-	input     string
+	input     string // the file of its lines
 	reference *measured
 	decode    *measured // nil: not measured
 	engine    []*measured
@@ -56,7 +54,27 @@ func measureGroup(s *settings, group string) ([]Row, error) {
 	for _, a := range all {
 		rows = append(rows, a.report()...)
 	}
-	return rows, nil
+	return append(rows, overlap(all)...), nil
+}
+
+// overlap compares what a row of output costs with 3,600 and with 60 overlapping windows: the CPU
+// time of the job with built-in aggregates, without that of reading the lines, by the number of rows.
+// A round's figures are divided by each other, and the median counts.
+func overlap(all []*asked) []Row {
+	i := slices.IndexFunc(all, func(a *asked) bool { return a.name == wide })
+	j := slices.IndexFunc(all, func(a *asked) bool { return a.name == narrow })
+	if i < 0 || j < 0 {
+		return nil
+	}
+	decode := all[i].decode.costs // the lines are the same
+	cost := func(a *asked, round int) float64 {
+		return (a.engine[0].costs[round].CPU - decode[round].CPU).Seconds() / float64(a.rows)
+	}
+	var ratios []float64
+	for round := range decode {
+		ratios = append(ratios, cost(all[i], round)/cost(all[j], round))
+	}
+	return []Row{{Group: all[i].group, Measure: "cost of an output row at 3,600 overlapping windows, of that at 60", Unit: Ratio, Must: 1.5, Goal: 1.1, Measured: median(ratios)}}
 }
 
 func (a *asked) processes() []*measured {
@@ -76,8 +94,8 @@ func (s *settings) ask(q query) (*asked, error) {
 	}
 	a := &asked{query: q, input: input}
 	a.reference = &measured{title: "plain loop", process: Process{Args: []string{s.Self, "reference", q.name}, Stdin: input}}
-	if q.decode.given() {
-		a.decode = &measured{title: "decode only", process: Process{Args: []string{s.Self, "decode", q.name, input}}, run: engineRun{target: q.decode}}
+	if q.decode != nil {
+		a.decode = &measured{title: "decode only", process: Process{Args: []string{s.Self, "decode", q.name, input}}, run: engineRun{target: *q.decode}}
 	}
 	for _, r := range q.runs {
 		if !r.always && !s.Whole {
@@ -143,38 +161,6 @@ func (s *settings) language(name string) language {
 		panic("BUG: a run in the unknown language " + name)
 	}
 	return all[i]
-}
-
-// Rows must not depend on these: each query is also run so, and compared.
-var otherwise = []string{"--set", "parallelism=2", "--set", "settings.batch.rows=100"}
-
-// verify compares the rows of all runs with the reference's.
-func (s *settings) verify(a *asked) error {
-	progress("%s: comparing rows", a.name)
-	reference := s.path(a.name + ".rows")
-	if _, err := a.reference.process.Run(reference); err != nil {
-		return fmt.Errorf("%s: %w", a.reference.title, err)
-	}
-	defer os.Remove(reference)
-	for _, m := range a.engine {
-		kind := "builtin"
-		if m.run.language != "" {
-			kind = "plugin"
-		}
-		compare := Process{Args: []string{s.Self, "compare", a.name, kind, reference}, EveryCore: true}
-		for _, set := range [][]string{nil, otherwise} {
-			job := m.process
-			job.Args, job.EveryCore = slices.Concat(job.Args, set), true
-			count, err := job.into(compare)
-			if err != nil {
-				return fmt.Errorf("%s: %w", m.title, err)
-			}
-			if a.rows, err = strconv.Atoi(string(bytes.TrimSpace(count))); err != nil {
-				return fmt.Errorf("%s: compare: %w", m.title, err)
-			}
-		}
-	}
-	return nil
 }
 
 // report makes the rows of a query.

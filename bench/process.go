@@ -39,49 +39,41 @@ func (p Process) Run(out string) (Cost, error) {
 		return Cost{}, err
 	}
 	defer rows.Close()
-	wait, err := p.start(rows, nil)
+	wait, err := p.start(rows)
 	if err != nil {
 		return Cost{}, err
 	}
 	return wait()
 }
 
-// into runs p with its standard output as that of reader, whose own it returns.
-func (p Process) into(reader Process) ([]byte, error) {
+// Pipe runs p with its standard output as what read reads, to its end or to what it does not like.
+func (p Process) Pipe(read func(io.Reader) error) error {
 	from, to, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var out bytes.Buffer
-	waitReader, err := reader.start(&out, from)
-	from.Close() // the children have their own
+	wait, err := p.start(to)
+	to.Close() // the child has its own
 	if err != nil {
-		to.Close()
-		return nil, err
+		from.Close()
+		return err
 	}
-	wait, err := p.start(to, nil)
-	to.Close()
-	if err == nil {
-		_, err = wait()
-	}
-	// What the reader did not like is why the writer's pipe broke, so it comes first.
-	_, readErr := waitReader()
-	return out.Bytes(), errors.Join(readErr, err)
+	err = read(from)
+	from.Close()
+	_, ended := wait()
+	return errors.Join(err, ended) // of a process that failed there was too little to read
 }
 
-// start starts p and returns what waits for its end. in is its input if it names no file.
-func (p Process) start(out io.Writer, in *os.File) (wait func() (Cost, error), err error) {
+// start starts p and returns what waits for its end.
+func (p Process) start(out *os.File) (wait func() (Cost, error), err error) {
 	cmd := exec.Command(p.Args[0], p.Args[1:]...)
 	cmd.Env = append(os.Environ(), p.Env...)
 	if p.Stdin != "" {
-		file, err := os.Open(p.Stdin)
+		in, err := os.Open(p.Stdin)
 		if err != nil {
 			return nil, err
 		}
-		defer file.Close()
-		in = file
-	}
-	if in != nil {
+		defer in.Close()
 		cmd.Stdin = in
 	}
 	var messages bytes.Buffer

@@ -1,6 +1,9 @@
 package main
 
-import "strconv"
+import (
+	"math"
+	"strconv"
+)
 
 // Row is a line of the table: one figure, and what is demanded of it. Demands are upper
 // bounds: less is better for all that is measured here.
@@ -27,16 +30,21 @@ const (
 	Seconds      Unit = "s"
 )
 
+// digits is how many a figure has behind the point.
+func (u Unit) digits() int {
+	if u == Ratio || u == Seconds {
+		return 2
+	}
+	return 0
+}
+
 // text writes a figure with its unit.
 func (u Unit) text(v float64) string {
-	switch u {
-	case Ratio:
-		return strconv.FormatFloat(v, 'f', 2, 64) + "x"
-	case Seconds:
-		return strconv.FormatFloat(v, 'f', 2, 64) + " s"
-	default:
-		return strconv.FormatFloat(v, 'f', 0, 64) + " " + string(u)
+	text := strconv.FormatFloat(v, 'f', u.digits(), 64)
+	if u == Ratio {
+		return text + "x"
 	}
+	return text + " " + string(u)
 }
 
 // demand writes an upper bound as the target says it: 1.5x, 300 MiB.
@@ -51,15 +59,22 @@ func (u Unit) demand(v float64) string {
 	}
 }
 
+// above tells whether the figure as it is written is above what is demanded, if anything is: what
+// the table says can be read from it, and further digits mean nothing.
+func (r *Row) above(most float64) bool {
+	scale := math.Pow10(r.Unit.digits())
+	return most > 0 && math.Round(r.Measured*scale) > math.Round(most*scale)
+}
+
 // Missed tells whether the row fails the run.
-func (r *Row) Missed() bool { return r.Must > 0 && r.Measured > r.Must }
+func (r *Row) Missed() bool { return r.above(r.Must) }
 
 // verdict is the last word on a row: nothing where nothing is demanded.
 func (r *Row) verdict() string {
 	switch {
 	case r.Missed():
 		return "MISSED must"
-	case r.Goal > 0 && r.Measured > r.Goal:
+	case r.above(r.Goal):
 		return "ok, goal missed"
 	case r.Must > 0 || r.Goal > 0:
 		return "ok"

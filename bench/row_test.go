@@ -15,10 +15,12 @@ func TestVerdicts(t *testing.T) {
 		{"above the goal", 2, 1.5, 1.6, "ok, goal missed", false},
 		{"at what must be", 2, 1.5, 2, "ok, goal missed", false},
 		{"above what must be", 2, 1.5, 2.01, "MISSED must", true},
+		{"written like what must be", 2, 1.5, 2.004, "ok, goal missed", false},
+		{"written like the goal", 2, 1.5, 1.504, "ok", false},
 		{"no goal", 2, 0, 1.9, "ok", false},
 		{"only a goal", 0, 2, 2.5, "ok, goal missed", false},
 	} {
-		r := Row{Must: c.must, Goal: c.goal, Measured: c.measured}
+		r := Row{Unit: Ratio, Must: c.must, Goal: c.goal, Measured: c.measured}
 		if got := r.verdict(); got != c.want || r.Missed() != c.missed {
 			t.Errorf("%s: %q, missed %v; want %q, %v", c.name, got, r.Missed(), c.want, c.missed)
 		}

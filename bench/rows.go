@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"tidemark/engine/job"
@@ -25,11 +26,20 @@ type rowID struct {
 type rowSet struct {
 	keys  map[string]uint32
 	names []string
-	at    map[rowID]piece
+	at    map[rowID]uint32 // number of the row
+	ends  []int            // in text, by number
 	text  []byte
+	seen  []bool // by number, in the comparison that is going on
 }
 
-type piece struct{ from, to uint32 }
+// values is the text of a row.
+func (s *rowSet) values(n uint32) []byte {
+	from := 0
+	if n > 0 {
+		from = s.ends[n-1]
+	}
+	return s.text[from:s.ends[n]]
+}
 
 // shape is where the parts of a row stand in a line.
 type shape struct {
@@ -121,7 +131,7 @@ func (q *query) eachRow(in io.Reader, s shape, f func(id rowID, key, values []by
 
 // readReference reads the rows of a reference loop.
 func (q *query) readReference(in io.Reader) (*rowSet, error) {
-	rows := &rowSet{keys: map[string]uint32{}, at: map[rowID]piece{}}
+	rows := &rowSet{keys: map[string]uint32{}, at: map[rowID]uint32{}}
 	return rows, q.eachRow(in, q.ofReference(), func(id rowID, key, values []byte) error {
 		n, ok := rows.keys[string(key)]
 		if !ok {
@@ -133,9 +143,9 @@ func (q *query) readReference(in io.Reader) (*rowSet, error) {
 		if _, twice := rows.at[id]; twice {
 			return fmt.Errorf("a second row for %v", rows.name(id))
 		}
-		from := len(rows.text)
+		rows.at[id] = uint32(len(rows.ends))
 		rows.text = append(rows.text, values...)
-		rows.at[id] = piece{uint32(from), uint32(len(rows.text))}
+		rows.ends = append(rows.ends, len(rows.text))
 		return nil
 	})
 }
@@ -145,40 +155,45 @@ func (s *rowSet) name(id rowID) string {
 }
 
 // compare takes a job's rows and returns how many there are if they are the reference's;
-// else how many differ, and one of them. want is used up.
+// else how many differ, and one of them.
 func (q *query) compare(want *rowSet, in io.Reader, plugin bool) (rows int, err error) {
-	all, differ, example := len(want.at), 0, ""
-	note := func(text string) {
+	differ, example := 0, ""
+	note := func(format string, args ...any) {
 		if differ++; differ == 1 {
-			example = text
+			example = fmt.Sprintf(format, args...)
 		}
 	}
+	want.seen = slices.Grow(want.seen[:0], len(want.ends))[:len(want.ends)]
+	clear(want.seen)
 	err = q.eachRow(in, q.ofEngine(plugin), func(id rowID, key, values []byte) error {
 		rows++
-		n, known := want.keys[string(key)]
-		id.key = n
-		w, ok := want.at[id]
+		number, known := want.keys[string(key)]
+		id.key = number
+		n, ok := want.at[id]
 		switch {
-		case !known:
-			note(fmt.Sprintf("window %d to %d, key %s: %s, the reference has none", id.start, id.end, key, values))
-		case !ok: // or it was there before
-			note(fmt.Sprintf("%s: %s, the reference has none or one", want.name(id), values))
-		case string(want.text[w.from:w.to]) != string(values):
-			note(fmt.Sprintf("%s: %s, the reference has %s", want.name(id), values, want.text[w.from:w.to]))
-			fallthrough
-		default:
-			delete(want.at, id)
+		case !known || !ok:
+			note("window %d to %d, key %s, revision %d: %s, the reference has none", id.start, id.end, key, id.revision, values)
+			return nil
+		case want.seen[n]:
+			note("%s: a second one, %s", want.name(id), values)
+		case string(want.values(n)) != string(values):
+			note("%s: %s, the reference has %s", want.name(id), values, want.values(n))
 		}
+		want.seen[n] = true
 		return nil
 	})
 	if err != nil {
 		return 0, err
 	}
-	for id, w := range want.at {
-		note(fmt.Sprintf("%s: missing, the reference has %s", want.name(id), want.text[w.from:w.to]))
+	if slices.Contains(want.seen, false) {
+		for id, n := range want.at {
+			if !want.seen[n] {
+				note("%s: missing, the reference has %s", want.name(id), want.values(n))
+			}
+		}
 	}
 	if differ > 0 {
-		return 0, fmt.Errorf("%d rows, %d in the reference, differ at %d of them, such as %s", rows, all, differ, example)
+		return 0, fmt.Errorf("%d rows, %d in the reference, differ at %d of them, such as %s", rows, len(want.ends), differ, example)
 	}
 	return rows, nil
 }

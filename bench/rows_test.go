@@ -20,6 +20,10 @@ func TestCompareRows(t *testing.T) {
 	const rest = `{"id":"2","step":"s","key":{"key":"a"},"window":{"start":"1970-01-01T00:00:20.000Z","end":"1970-01-01T00:00:30.000Z"},"kind":"on_time","revision":0,"value":{"sum":4,"top":[],"count":1}}
 ` + update
 	plugged := strings.NewReplacer(`"value":{"count"`, `"value":{"stats":{"count"`, `"value":{"sum"`, `"value":{"stats":{"sum"`, "}}\n", "}}}\n")
+	want, err := q.readReference(strings.NewReader(reference)) // once, for all
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, row := range []struct {
 		name, engine string
 		plugin       bool
@@ -29,21 +33,17 @@ func TestCompareRows(t *testing.T) {
 		{"one plug-in gives all", plugged.Replace(rest + first), true, ""},
 		{"a row is missing", rest, false, "2 rows, 3 in the reference, differ at 1 of them, such as window 10000 to 20000, key a, revision 0: missing"},
 		{"a row is too many", rest + first + strings.Replace(first, `"a"`, `"b"`, 1), false,
-			`window 10000 to 20000, key b: count=2 sum=3.75 top=[{"value":"x","count":2}], the reference has none`},
+			`window 10000 to 20000, key b, revision 0: count=2 sum=3.75 top=[{"value":"x","count":2}], the reference has none`},
 		{"the last bit of a sum", rest + strings.Replace(first, "3.75", "3.7500000000000004", 1), false, "count=2 sum=3.7500000000000004 top"},
 		{"another list", rest + strings.Replace(first, `"x"`, `"y"`, 1), false, `top=[{"value":"y","count":2}], the reference has`},
 		{"another end of the window", rest + strings.Replace(first, "20.000Z", "21.000Z", 1), false, "differ at 2 of them"},
-		{"a row comes twice", rest + first + first, false, "4 rows, 3 in the reference, differ at 1 of them"},
+		{"a row comes twice", rest + first + first, false, "4 rows, 3 in the reference, differ at 1 of them, such as window 10000 to 20000, key a, revision 0: a second one, count=2"},
 		{"a revision later", rest + first + strings.Replace(update, `"revision":1`, `"revision":2`, 1), false, "revision 2: count=2 sum=5 top=[], the reference has none"},
 		{"an update at the first firing", strings.Replace(first, "on_time", "update", 1), false, `row 1 is of kind "update" at revision 0`},
 		{"no sum", strings.Replace(first, `"sum":3.75,`, "", 1), false, "row 1 has no sum"},
 		{"no list", strings.Replace(first, `"top":`, `"t":`, 1), false, "row 1 has no top"},
 		{"not JSON", "oops", false, "line 1: "},
 	} {
-		want, err := q.readReference(strings.NewReader(reference))
-		if err != nil {
-			t.Fatal(err)
-		}
 		n, err := q.compare(want, strings.NewReader(row.engine), row.plugin)
 		switch {
 		case err == nil && row.want == "" && n == 3:
