@@ -21,6 +21,7 @@ type extra struct {
 // the table. They are measured in this order, behind the workloads.
 func extras() []extra {
 	return []extra{
+		{name: "heap", measure: measureHeap},
 		{name: "loop", measure: measureLoops},
 		{name: "latency", everyCore: true, measure: measureLatency},
 	}
