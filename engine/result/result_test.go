@@ -222,3 +222,20 @@ func TestAPairIsNamedByItsRecords(t *testing.T) {
 		t.Errorf("got  %swant %s", got, want)
 	}
 }
+
+// Rows are used again for the next firings, which must not inherit anything.
+func TestRowsThatAreExtendedSayNothing(t *testing.T) {
+	r := rows("a", 1, stream.Window{Start: 1, End: 2}, Update, 3)
+	r.SinceLast[0], r.Replaces[0] = true, []stream.Window{{Start: 1, End: 2}}
+	r.EncodedKey, r.Before = [][]byte{{1}}, []stream.Time{4}
+	r.Reset(testKey, testValues)
+	r.Extend(2)
+	for i := range r.N {
+		if r.EncodedKey[i] != nil || r.Window[i] != (stream.Window{}) || r.Before[i] != 0 || r.Kind[i] != NoKind || r.Revision[i] != 0 || r.SinceLast[i] || r.Replaces[i] != nil {
+			t.Errorf("row %d says %+v", i, r)
+		}
+	}
+	if r.N != 2 {
+		t.Errorf("%d rows, not 2", r.N)
+	}
+}
