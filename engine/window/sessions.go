@@ -38,7 +38,8 @@ type SessionsConfig struct {
 // merge of sessions that the segment has records of.
 //
 //	sessions_fire.go      sessions that wait: firings, and what becomes of the state
-//	sessions_merge.go     sessions that become one; records on trial
+//	sessions_merge.go     sessions that become one
+//	sessions_trial.go     records that may be refused
 //	sessions_snapshot.go  state to bytes and back
 //	calendar.go           when a session is to be looked at
 //
@@ -63,6 +64,8 @@ type Sessions struct {
 	waiting []departure
 	// base counts the cells of all segments before this one.
 	base uint64
+
+	changes []change // with SetAside, what the rows of the segment have changed of intervals
 
 	ids []uint32 // of the keys of the batch in work
 	due []uint32 // scratch of advance
@@ -158,21 +161,17 @@ func (o *Sessions) number(hash uint64, key []byte) (uint32, error) {
 
 // record judges one row and puts it into the segment (E1, E2). Called per record.
 func (o *Sessions) record(b *stream.Batch, i int) error {
-	if o.cfg.SetAside { // it is tried on copies of what is there
+	ts := b.Time[i]
+	if o.cfg.SetAside && len(o.waiting) > 0 { // what has fired does not wait for records that may be refused
 		if err := o.flush(); err != nil {
 			return err
 		}
 	}
-	ts := b.Time[i]
 	if o.cfg.DropNullKey && stream.KeyHasNull(b.Key[i].Bytes(b.Blob), o.cfg.Key) {
 		o.ledger.Filtered++
 		return nil
 	}
-	gap := o.cfg.Gap
-	if gap == 0 && o.cfg.GapCol >= 0 {
-		gap = stream.Time(b.Cols[o.cfg.GapCol].Ints[i])
-	}
-	own, err := o.assign.window(ts, gap)
+	own, err := o.window(b, i)
 	if err != nil {
 		return fault.As(fault.ErrUser, err)
 	}
@@ -180,16 +179,36 @@ func (o *Sessions) record(b *stream.Batch, i int) error {
 		o.ledger.Behind++
 	}
 	id := o.ids[i]
-	if slot := o.newest[id]; slot != noSession && !o.cfg.SetAside {
+	if o.wary() {
+		return o.place(b, i, touch{}, own)
+	}
+	if slot := o.newest[id]; slot != noSession {
 		// As a rule it comes to the newest session of its key, not before its start and not
 		// behind the watermark: no other is touched, and nothing fires or waits.
 		if s := &o.intervals[slot]; s.window.Start <= ts && ts <= s.window.End && s.window.MaxTimestamp() > o.wm {
+			o.note(change{slot: slot, end: s.window.End})
 			s.window.End = max(s.window.End, own.End)
 			o.add(slot, i)
 			return nil
 		}
 	}
-	return o.place(b, i, o.touching(id, own), own)
+	t := o.touching(id, own)
+	if t.first == noSession && own.MaxTimestamp() > o.wm {
+		slot := o.begin(id, &t)
+		o.note(change{slot: slot, began: true})
+		o.add(slot, i)
+		return nil
+	}
+	return o.place(b, i, t, own)
+}
+
+// window is that of a row by itself.
+func (o *Sessions) window(b *stream.Batch, i int) (stream.Window, error) {
+	gap := o.cfg.Gap
+	if gap == 0 && o.cfg.GapCol >= 0 {
+		gap = stream.Time(b.Cols[o.cfg.GapCol].Ints[i])
+	}
+	return o.assign.window(b.Time[i], gap)
 }
 
 // add puts a row of the batch into the segment.
@@ -204,6 +223,12 @@ func (o *Sessions) add(slot uint32, row int) {
 // place gives a row, whose own window touches the sessions of t, to the one that they
 // become, unless that is late.
 func (o *Sessions) place(b *stream.Batch, i int, t touch, own stream.Window) error {
+	if o.cfg.SetAside { // it is tried on copies of what is there
+		if err := o.flush(); err != nil {
+			return err
+		}
+		t = o.touching(o.ids[i], own) // some rows may have been taken back
+	}
 	inside := t.one() && o.intervals[t.first].window == t.cover // nothing merges (S48)
 	if !inside && t.cover.Cleanup(o.cfg.Lateness) <= o.wm {     // merged first, judged then (S46)
 		if b.Time[i].Add(o.cfg.Lateness) <= o.wm { // S42
@@ -220,7 +245,7 @@ func (o *Sessions) place(b *stream.Batch, i int, t touch, own stream.Window) err
 			return o.refuse(b, i, t.cover, f)
 		}
 	}
-	if err := o.settle(&t); err != nil {
+	if err := o.makeWay(&t); err != nil {
 		return err
 	}
 	slot := t.first
@@ -238,14 +263,19 @@ func (o *Sessions) place(b *stream.Batch, i int, t touch, own stream.Window) err
 		}
 	}
 	o.add(slot, i)
-	if s := &o.intervals[slot]; s.window.MaxTimestamp() > o.wm {
-		return nil
+	if o.intervals[slot].window.MaxTimestamp() <= o.wm {
+		// Late but within the allowed lateness: it fires with this record and before the next
+		// one that it takes (S43, S47, S54).
+		o.ledger.LateAccepted++
+		o.before = o.wm
+		if err := o.wait(slot, true, false); err != nil {
+			return err
+		}
 	}
-	// Late but within the allowed lateness: it fires with this record and before the next
-	// one that it takes (S43, S47, S54).
-	o.ledger.LateAccepted++
-	o.before = o.wm
-	return o.wait(slot, true, false)
+	if o.cfg.SetAside {
+		return o.flush()
+	}
+	return nil
 }
 
 // refuse sets a record aside.
@@ -352,6 +382,11 @@ func (o *Sessions) wake(slot uint32) {
 // advance moves event time to w, which is above the current watermark: sessions fire in
 // order of their ends, and the state of those past their lateness goes (S44, S68, S69).
 func (o *Sessions) advance(w stream.Time) error {
+	if o.cfg.SetAside && o.calendar.due <= w { // what is refused may change who fires
+		if err := o.flush(); err != nil {
+			return err
+		}
+	}
 	was := o.wm
 	o.wm = w
 	for o.calendar.due <= w {

@@ -59,7 +59,11 @@ func (o *Sessions) wait(slot uint32, fires, ends bool) error {
 // those go that have ended.
 func (o *Sessions) flush() error {
 	o.base += uint64(len(o.seg.cells))
-	if err := o.contents.flush(); err != nil || len(o.waiting) == 0 {
+	fold := o.contents.flush
+	if len(o.changes) > 0 {
+		fold = o.foldTrusted
+	}
+	if err := fold(); err != nil || len(o.waiting) == 0 {
 		return err
 	}
 	cells := o.emitter.cells[:0]

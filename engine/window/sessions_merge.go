@@ -5,9 +5,9 @@ import (
 	"tidemark/engine/udf"
 )
 
-// settle makes way for a record among the sessions that it touches: what waits for one of
+// makeWay makes way for a record among the sessions that it touches: what waits for one of
 // them is done first. Those that become one must have all of their records.
-func (o *Sessions) settle(t *touch) error {
+func (o *Sessions) makeWay(t *touch) error {
 	several := t.first != t.last
 	for slot := t.first; slot != t.newer && slot != noSession; slot = o.intervals[slot].newer {
 		if o.intervals[slot].waits || several && o.intervals[slot].mark >= o.base {
@@ -57,19 +57,4 @@ func (o *Sessions) replaced(slots []int) (windows []stream.Window) {
 		}
 	}
 	return windows
-}
-
-// trial runs the functions for one record on copies of what it would meet, as that of the
-// general operator does.
-func (o *Sessions) trial(t *touch, b *stream.Batch, i int) (*udf.Failure, error) {
-	if f := o.guard.barsRecord(b.Hash[i]); f != nil {
-		return f, nil
-	}
-	slots := o.slots(t)
-	for n := range o.fns {
-		if f, err := retry(func() error { return o.try1(&o.fns[n], o.cells, slots, b, i) }); f != nil || err != nil {
-			return f, err
-		}
-	}
-	return nil, nil
 }
