@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"slices"
 	"sync"
 
 	"tidemark/engine/job"
@@ -58,9 +57,6 @@ type aligned struct {
 	with   *alignment
 	name   string // of the reader
 	reader *watermark.Reader
-	paused []bool      // splits that are not read now
-	looked stream.Time // at the clock, last
-	held   stream.Time // of the task in all, as of then: see sourceTask.held
 }
 
 func newAligned(with *alignment, name string) (*aligned, error) {
@@ -71,54 +67,36 @@ func newAligned(with *alignment, name string) (*aligned, error) {
 	return &aligned{with: with, name: name, reader: r}, nil
 }
 
-func (a *aligned) add() {
-	a.reader.Add()
-	a.paused = append(a.paused, false)
-}
-
-// align says which splits must not be read now (S25, S26). It is called before each round
-// of reading: what is read in one goes on whatever it is (S27), so that a split is ahead
-// of the bound by a batch at most. The time that a split was paused does not count as
-// quiet (S12).
-func (t *sourceTask) align(now stream.Time) {
+// align marks the splits that the group does not let read now (S25, S26).
+func (t *sourceTask) align(paused []bool) {
 	a := t.aligned
 	if a == nil {
 		return
 	}
-	span := now - a.looked - (t.held - a.held) // what sendHeld has held counts already
-	if slices.Contains(a.paused, true) {
-		t.combined.Hold(span)
-	}
 	for i, s := range t.splits {
-		if a.paused[i] {
-			t.quiet(s, span)
-		}
 		a.reader.Split(i, s.out.Last())
 		if s.done {
 			a.reader.Finish(i)
 		}
 	}
-	a.looked, a.held = now, t.held
 	a.reader.Combined(t.combined.Out(), t.combined.Idle())
 	wm, has := a.reader.Report()
 	if has {
 		a.with.report(a.name, wm)
 	}
-	if bound := a.with.look(now); has { // who has reported hears the bound (S22)
+	if bound := a.with.look(t.pauses.looked); has { // who has reported hears the bound (S22)
 		a.reader.Bound(bound)
 	}
 	waits := a.reader.Waits()
 	for i := range t.splits {
-		a.paused[i] = waits || a.reader.Paused(i)
+		paused[i] = waits || a.reader.Paused(i)
 	}
 }
 
-// paused reports whether split i must not be read now.
-func (t *sourceTask) paused(i int) bool { return t.aligned != nil && t.aligned.paused[i] }
-
-// leave tells the group that the task has ended and holds nobody back (S23).
+// leave tells the group, and the budget, that the task has ended and holds nobody back (S23).
 func (t *sourceTask) leave() {
 	if a := t.aligned; a != nil {
 		a.with.report(a.name, stream.MaxTime)
 	}
+	t.job.budget.behind(t, stream.MaxTime)
 }

@@ -29,6 +29,8 @@ type Job struct {
 	keyed      []*keyedTask
 	sinks      []*sinkTask
 
+	budget *budget
+
 	splitMu sync.Mutex
 	splits  []string // shown names by split id
 
@@ -42,7 +44,7 @@ func New(ctx context.Context, g *job.Graph, o Options) (*Job, error) {
 	if o.Stdout != nil {
 		o.Stdout = newSharedWriter(o.Stdout)
 	}
-	j := &Job{graph: g, opts: o, feedsByID: map[string]*feed{}, stateless: map[string]*statelessSpec{}, alignments: map[string]*alignment{}}
+	j := &Job{graph: g, opts: o, feedsByID: map[string]*feed{}, stateless: map[string]*statelessSpec{}, alignments: map[string]*alignment{}, budget: newBudget(g.Settings.StateBudget)}
 	if err := j.plan(ctx); err != nil {
 		return nil, errors.Join(err, j.Discard())
 	}
@@ -105,6 +107,9 @@ func (j *Job) Run(ctx context.Context) (Report, error) {
 	writers.Wait()
 
 	err := context.Cause(run)
+	if errors.Is(err, errOverBudget) {
+		err = j.overBudget()
+	}
 	if err == nil {
 		err = j.commit()
 	} else {

@@ -93,7 +93,7 @@ func (j *Job) planSource(ctx context.Context, n int) error {
 	totals := &badTotals{}
 	tasks := make([]*sourceTask, count)
 	for i := range tasks {
-		tasks[i] = &sourceTask{job: j, turn: j.newTurn(ctx), spec: spec, index: i, mail: exchange.NewMailbox(), pool: &exchange.Pool{},
+		tasks[i] = &sourceTask{job: j, turn: j.newTurn(ctx), spec: spec, index: i, share: share{of: j.budget}, mail: exchange.NewMailbox(), pool: &exchange.Pool{},
 			bad: &badOutput{to: j.portSinks(job.Port{Operator: src.ID, Name: "bad"}), totals: totals}}
 		if src.Watermark.Kind == job.MarkerWatermark {
 			if tasks[i].marker, err = newMarkerTest(spec); err != nil {
@@ -230,7 +230,7 @@ func (j *Job) planTasks(ctx context.Context, spec *stepSpec, inputs []*feed) err
 		// Batches go back to the task that feeds the step; with several, to the first: a
 		// pool is only a store of memory.
 		pool := senders[0].store()
-		t := &keyedTask{job: j, turn: j.newTurn(ctx), step: spec, number: number, pool: pool, inbox: exchange.NewInbox(exchange.Config{Inputs: numbers, Separate: !spec.Windowed(), Ordered: j.graph.Settings.OrderReplay,
+		t := &keyedTask{job: j, turn: j.newTurn(ctx), step: spec, number: number, pool: pool, share: share{of: j.budget}, inbox: exchange.NewInbox(exchange.Config{Inputs: numbers, Separate: !spec.Windowed(), Ordered: j.graph.Settings.OrderReplay,
 			Depth: j.graph.Settings.QueueDepth, Rows: j.graph.Settings.BatchRows, Pool: pool})}
 		if err := t.build(ctx); err != nil {
 			return fmt.Errorf("step %s: %w", spec.ID, err)

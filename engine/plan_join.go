@@ -192,6 +192,8 @@ type operator interface {
 	Snapshot() []byte
 	Restore(snapshot []byte) error
 	Close() error
+	Bytes() int64
+	Weigh(f func(key []byte, w stream.Window, bytes int64))
 	// held counts what is kept: panes, or records.
 	held() int64
 	// disabled lists the plug-ins that are disabled in some key groups.

@@ -38,6 +38,7 @@ type keyedTask struct {
 
 	values        []stream.Columns // results in the order of the job file, where the operator's differs
 	rows, updates int64
+	share         share // of the state budget
 	// overflow sends output that has become much; set for the batch in work.
 	overflow func([]portSink) error
 	ticked   error // of a firing by the clock; ends the task
@@ -95,7 +96,10 @@ func (t *keyedTask) process(ctx context.Context, b *stream.Batch) error {
 	if err != nil {
 		return err
 	}
-	return t.out.flush(ctx, b.Trailing, b.Status)
+	if err := t.out.flush(ctx, b.Trailing, b.Status); err != nil {
+		return err
+	}
+	return t.share.set(t.op.Bytes())
 }
 
 // flush sends the output of a batch to the sinks.
@@ -264,7 +268,7 @@ func (t *keyedTask) RefusedPane(key []byte, w stream.Window, f *udf.Failure) err
 
 // report is the task's part of the step's report.
 func (t *keyedTask) report() StepReport {
-	r := StepReport{ID: t.step.ID, Watermark: t.op.Watermark(), Panes: t.op.held(), Rows: t.rows, Updates: t.updates, Inputs: t.op.ledgers(t.step.From), Disabled: t.op.disabled()}
+	r := StepReport{ID: t.step.ID, Watermark: t.op.Watermark(), Panes: t.op.held(), State: t.op.Bytes(), Rows: t.rows, Updates: t.updates, Inputs: t.op.ledgers(t.step.From), Disabled: t.op.disabled()}
 	t.ofSenders(&r)
 	return r
 }

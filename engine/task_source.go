@@ -37,6 +37,8 @@ type sourceTask struct {
 	user     udf.Generator // nil: watermarks come from no plug-in
 	userCols []int         // that it reads
 	aligned  *aligned      // nil: the source is in no alignment group
+	pauses   pauses        // of splits, by arrival
+	share    share         // of the state budget: what senders add up
 	combined combined      // by arrival: over the splits
 	wasIdle  bool          // the status that was sent last
 	held     stream.Time   // by its receivers, in all (S12)
@@ -58,7 +60,7 @@ func (t *sourceTask) add(s *split) {
 	}
 	t.splits = append(t.splits, s)
 	if t.aligned != nil {
-		t.aligned.add()
+		t.aligned.reader.Add()
 	}
 }
 
@@ -274,7 +276,21 @@ func (t *sourceTask) send(ctx context.Context, b *stream.Batch) error {
 	if err := sendAll(ctx, t.edges, t.pool, b); err != nil {
 		return err
 	}
+	if err := t.account(); err != nil {
+		return err
+	}
 	return t.progress()
+}
+
+// account says what the task holds of records that were added up before they are sent.
+func (t *sourceTask) account() error {
+	n := int64(0)
+	for _, e := range t.edges {
+		if e.local != nil {
+			n += e.local.Bytes()
+		}
+	}
+	return t.share.set(n)
 }
 
 func (t *sourceTask) progress() error {
@@ -315,13 +331,13 @@ func (t *sourceTask) follow(ctx context.Context) error {
 	last := t.job.now()
 	for {
 		t.mail.Answer()
-		t.align(t.job.now())
+		t.pause(t.job.now())
 		more, open := false, !t.spec.Bounded()
 		for i, s := range t.splits {
 			if s.done {
 				continue
 			}
-			if t.paused(i) {
+			if t.pauses.splits[i] {
 				open = true
 				continue
 			}

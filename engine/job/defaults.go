@@ -27,6 +27,7 @@ var defaults = [...]Default{
 	{"settings.probe", "", "200ms", "how often idleness and periodic watermarks are looked at"},
 	{"settings.bad_budget.count", "", "1000", "a job fails when a source's bad records exceed the larger of count and share"},
 	{"settings.bad_budget.share", "", "0.01", "of the records read; quarantined records do not count"},
+	{"settings.state_budget", "", "1GiB", "what a job may hold of windows and keys: some ten million with small accumulators; the process takes up to twice as much"},
 	{"sources.*.file.follow", "", "false", "the input ends at the end of the files"},
 	{"sources.*.format.max_record", "", "1MiB", "a longer record is bad: most likely its line end is missing"},
 	{"sources.*.format.json.max_depth", "", "64", "levels of nesting; a deeper record is bad"},
@@ -94,6 +95,9 @@ const (
 	maxJSONDepth  = 1000     // the decoder's stack
 	maxEmitEvery  = 1 << 30
 	maxBadRecords = 1 << 53
+	// minStateBudget is less than any window needs; maxStateBudget keeps sums in an int64.
+	minStateBudget = 4 << 10
+	maxStateBudget = 1 << 50
 )
 
 // Defaults returns the table of defaults, in order of the job file.

@@ -451,6 +451,7 @@ func TestEffectiveSettingsSayWhereTheyComeFromAndHideVariables(t *testing.T) {
 		"settings.probe = 200ms (default)",
 		"settings.bad_budget.count = 1000 (default)",
 		"settings.bad_budget.share = 0.01 (default)",
+		"settings.state_budget = 1GiB (default)",
 		"sources.orders.file.path = data/a.jsonl (job.yaml:5)",
 		"sources.orders.file.follow = false (default)",
 		"sources.orders.format = json (job.yaml:6)",

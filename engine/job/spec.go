@@ -173,6 +173,8 @@ func (r *reader) settings(o *object) {
 	s.BadBudget.Count = int64(count)
 	s.BadBudget.Share, _ = scalar(budget, "share", share)
 	budget.close()
+	state, _ := scalar(o, "state_budget", size(minStateBudget, maxStateBudget))
+	s.StateBudget = int64(state)
 	o.close()
 }
 

@@ -95,6 +95,21 @@ func (c *Cells) Width() int { return c.size - headSize }
 // Len returns the number of cells.
 func (c *Cells) Len() int { return c.n }
 
+// Used returns the number of cells without those that Free gave back.
+func (c *Cells) Used() int { return c.n - len(c.freed) }
+
+// BytesOf is what a slot takes, with its key, its place in the index and its partials.
+func (c *Cells) BytesOf(slot int) int64 {
+	n := int64(c.size)
+	if len(c.keys.segments) > 0 {
+		n += int64(len(c.Key(slot)) + 8)
+	}
+	for v := range c.Parts {
+		n += sliceSize + partBytes(c.Parts[v][slot])
+	}
+	return n
+}
+
 // Memory is what the table is made of.
 func (c *Cells) Memory() *Memory { return c.mem }
 

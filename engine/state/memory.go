@@ -30,9 +30,13 @@ func (m *Memory) Table() *Cells {
 	return &Cells{mem: m, size: m.size, whole: 1 << m.shift, shift: m.shift, index: make([]uint32, minIndex), Parts: make([]Parts, m.varying)}
 }
 
-// Bytes returns what the tables hold, with what is spare.
-func (m *Memory) Bytes() int64 {
-	return m.held + int64(len(m.chunks)*m.size<<m.shift) + int64(len(m.segments)*segmentSize)
+// Bytes returns what the tables hold. What is spare is not in it: it was theirs before, so
+// that all together is never more than Bytes has been.
+func (m *Memory) Bytes() int64 { return m.held }
+
+// Spare returns the bytes that are kept for the next window.
+func (m *Memory) Spare() int64 {
+	return int64(len(m.chunks)*m.size<<m.shift) + int64(len(m.segments)*segmentSize)
 }
 
 // Drop takes back the tables of a window that has closed, nil ones too. They must not be
@@ -68,9 +72,6 @@ func (m *Memory) Drop(tables []*Cells) {
 	}
 	m.chunks, m.segments = keep(m.chunks, chunks), keep(m.segments, segments)
 }
-
-// Spare gives up what is kept for the next window.
-func (m *Memory) Spare() { m.chunks, m.segments = nil, nil }
 
 // keep cuts a list to its last n.
 func keep(list [][]byte, n int) [][]byte {

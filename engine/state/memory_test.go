@@ -93,8 +93,10 @@ func TestAClosedWindowLeavesItsMemory(t *testing.T) {
 				table.Fire(slot)
 			}
 		}
-		m.Drop(f.tables)
-		return used, m.Bytes()
+		if m.Drop(f.tables); m.Bytes() != 0 {
+			t.Errorf("%d bytes are held without a table", m.Bytes())
+		}
+		return used, m.Spare()
 	}
 	first, spare := window(cells)
 	for i := range 5 {

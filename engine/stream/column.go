@@ -173,6 +173,16 @@ type Columns struct {
 	Blob []byte // at most 4 GiB: Str has 32-bit offsets
 }
 
+// Bytes is what the table holds of memory.
+func (c *Columns) Bytes() int64 {
+	n := int64(cap(c.Blob))
+	for i := range c.Cols {
+		col := &c.Cols[i]
+		n += int64(8*cap(col.Valid) + 8*cap(col.Ints) + 8*cap(col.Floats) + cap(col.Bools) + 8*cap(col.Strs))
+	}
+	return n
+}
+
 // Field names a column and its type.
 type Field struct {
 	Name string

@@ -13,6 +13,7 @@ import (
 type elements struct {
 	sides [2]stream.Columns // by input of a join; others use the first
 	refs  []element
+	size  int64 // bytes of rows and refs, slack left out
 }
 
 // element is one record of the list.
@@ -34,7 +35,25 @@ func (l *elements) add(side uint8, b *stream.Batch, i int, seq uint64) {
 		c.Reset(kinds)
 	}
 	l.refs = append(l.refs, element{side, uint32(c.N), b.Time[i], seq})
-	c.AppendRow(&b.Columns, i)
+	l.appendRow(c, &b.Columns, i)
+}
+
+// appendRow copies a row, and counts what it takes.
+func (l *elements) appendRow(c, src *stream.Columns, i int) {
+	before := len(c.Blob)
+	c.AppendRow(src, i)
+	l.size += elementBytes + int64(8*len(c.Cols)+len(c.Blob)-before)
+}
+
+// elementBytes is what a record of a list takes beside its columns.
+const elementBytes = 32
+
+// bytes is what a list holds; nil holds nothing.
+func (l *elements) bytes() int64 {
+	if l == nil {
+		return 0
+	}
+	return l.size
 }
 
 // mergeElements joins lists into a new one, in order of arrival (S48).
@@ -67,7 +86,7 @@ func (l *elements) copyRow(src *elements, e element) {
 		c.Reset(kinds)
 	}
 	l.refs = append(l.refs, element{e.side, uint32(c.N), e.time, e.seq})
-	c.AppendRow(s, int(e.row))
+	l.appendRow(c, s, int(e.row))
 }
 
 // keep drops the records for which gone is true. Their rows stay until they are half of

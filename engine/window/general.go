@@ -69,6 +69,7 @@ type General struct {
 	shared   *shared       // nil: each pane has accumulators of its own, in table
 	user     *userTrigger  // nil: the trigger is a built-in one
 	assigner *userAssigner // nil: the assigner is a built-in one
+	listed   int64         // bytes of all lists
 	// lazy: sessions with the event-time trigger have one timer, at some time that is not
 	// behind the next thing to do; when it comes too early it moves on (M2). Nobody can
 	// tell, since a timer that is not the window's end means nothing to that trigger.
@@ -345,7 +346,8 @@ func (o *General) fireEvicted(p *pane) error {
 
 // empty drops the contents of a pane and nothing else.
 func (o *General) empty(p *pane) {
-	p.elements, p.full = nil, false
+	o.setElements(p, nil)
+	p.full = false
 	if p.slot >= 0 && !o.lists {
 		o.purge(p)
 	}
@@ -358,7 +360,8 @@ func (o *General) clean(p *pane) error {
 		return err
 	}
 	clear(p.state)
-	if p.elements, p.full = nil, false; !p.leaving {
+	o.setElements(p, nil)
+	if p.full = false; !p.leaving {
 		o.end(p)
 	}
 	if o.cfg.Assigner.Merging() {
@@ -583,7 +586,9 @@ func (o *General) take(b *stream.Batch, i int, k *keyState) error {
 		if o.cfg.Join {
 			side = b.Input
 		}
+		o.listed -= p.elements.size
 		p.elements.add(side, b, i, o.seq)
+		o.listed += p.elements.size
 	}
 	if o.lists {
 		o.ledger.Counted++

@@ -27,6 +27,11 @@ type Operator interface {
 	Panes() int64
 	// Each calls f for every pane with contents, in no order. key is borrowed.
 	Each(f func(key []byte, w stream.Window))
+	// Bytes is about what the state takes of memory, from numbers that are kept anyhow: it
+	// is asked for after each batch.
+	Bytes() int64
+	// Weigh calls f for every piece of state, in no order: all together weigh about Bytes.
+	Weigh(f Weigher)
 	// Snapshot returns the state between two batches, everything that makes a restore a
 	// no-op (S105).
 	Snapshot() []byte

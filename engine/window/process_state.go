@@ -19,6 +19,7 @@ import (
 type keyStates struct {
 	ttl   stream.Time // 0: nothing expires
 	byKey map[string]*keptState
+	size  int64 // bytes, see stateBytes
 	// Those that can expire, linked by time of writing: the watermark that firings see
 	// never falls, so the last one written is the newest.
 	oldest, newest *keptState
@@ -55,12 +56,14 @@ func (s *keyStates) put(key, data []byte, wm stream.Time) {
 	default:
 		k = &keptState{key: string(key)}
 	}
+	s.size -= k.bytes()
 	if data == nil {
 		delete(s.byKey, k.key)
 		return
 	}
 	s.byKey[k.key] = k
 	k.data, k.written = data, wm
+	s.size += k.bytes()
 	if s.ttl > 0 && wm != stream.MinTime {
 		s.link(k)
 	}
@@ -71,7 +74,16 @@ func (s *keyStates) expire(wm stream.Time) {
 	for k := s.oldest; k != nil && s.expired(k, wm); k = s.oldest {
 		s.unlink(k)
 		delete(s.byKey, k.key)
+		s.size -= k.bytes()
 	}
+}
+
+// bytes is what the state of a key takes; without data it is not there yet.
+func (k *keptState) bytes() int64 {
+	if k.data == nil {
+		return 0
+	}
+	return stateBytes + int64(len(k.key)+len(k.data))
 }
 
 func (s *keyStates) link(k *keptState) {
@@ -127,55 +139,67 @@ func (s *keyStates) read(r *state.Reader) {
 
 // windowStates is what a process function keeps of each key and window (S91). It is
 // dropped when the window's own state is, at its cleanup and not at a purge.
-type windowStates map[stream.Window]map[string][]byte
+type windowStates struct {
+	of   map[stream.Window]map[string][]byte
+	size int64 // bytes, see stateBytes
+}
 
-func (s windowStates) get(w stream.Window, key []byte) []byte { return s[w][string(key)] }
+func (s *windowStates) get(w stream.Window, key []byte) []byte { return s.of[w][string(key)] }
 
 // put replaces the state of a key's window; nil removes it.
-func (s windowStates) put(w stream.Window, key, data []byte) {
+func (s *windowStates) put(w stream.Window, key, data []byte) {
+	s.drop(w, key)
 	if data == nil {
-		s.drop(w, key)
 		return
 	}
-	if s[w] == nil {
-		s[w] = map[string][]byte{}
+	if s.of[w] == nil {
+		s.of[w] = map[string][]byte{}
 	}
-	s[w][string(key)] = data
+	s.of[w][string(key)] = data
+	s.size += stateBytes + int64(len(key)+len(data))
 }
 
 // drop removes the state of a key's window.
-func (s windowStates) drop(w stream.Window, key []byte) {
-	delete(s[w], string(key))
-	if len(s[w]) == 0 {
-		delete(s, w)
+func (s *windowStates) drop(w stream.Window, key []byte) {
+	data, ok := s.of[w][string(key)]
+	if !ok {
+		return
+	}
+	s.size -= stateBytes + int64(len(key)+len(data))
+	if delete(s.of[w], string(key)); len(s.of[w]) == 0 {
+		delete(s.of, w)
 	}
 }
 
 // close removes that of all windows that end at a time or before, for all keys.
-func (s windowStates) close(end stream.Time) {
-	for w := range s {
-		if w.End <= end {
-			delete(s, w)
+func (s *windowStates) close(end stream.Time) {
+	for w, keys := range s.of {
+		if w.End > end {
+			continue
 		}
+		for key, data := range keys {
+			s.size -= stateBytes + int64(len(key)+len(data))
+		}
+		delete(s.of, w)
 	}
 }
 
-func (s windowStates) write(w *state.Writer) {
-	windows := slices.SortedFunc(maps.Keys(s), func(a, b stream.Window) int {
+func (s *windowStates) write(w *state.Writer) {
+	windows := slices.SortedFunc(maps.Keys(s.of), func(a, b stream.Window) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})
 	w.Len(len(windows))
 	for _, win := range windows {
 		writeWindow(w, win)
-		w.Len(len(s[win]))
-		for _, key := range slices.Sorted(maps.Keys(s[win])) {
+		w.Len(len(s.of[win]))
+		for _, key := range slices.Sorted(maps.Keys(s.of[win])) {
 			w.Bytes([]byte(key))
-			w.Bytes(s[win][key])
+			w.Bytes(s.of[win][key])
 		}
 	}
 }
 
-func (s windowStates) read(r *state.Reader) {
+func (s *windowStates) read(r *state.Reader) {
 	for range r.Len() {
 		win := readWindow(r)
 		for range r.Len() {

@@ -135,14 +135,15 @@ func (o *General) mergeContents(p *pane, olds []*pane) (*udf.Failure, error) {
 		p.records += q.records
 		p.full = p.full || q.full
 		p.purged = p.purged || q.purged
-		q.slot, q.elements = -1, nil
+		q.slot = -1
+		o.setElements(q, nil)
 	}
 	p.replaces = replaces
 	if len(filled) > 0 {
 		p.slot = filled[0]
 	}
 	if len(lists) > 0 {
-		p.elements = mergeElements(lists)
+		o.setElements(p, mergeElements(lists))
 	}
 	return nil, nil
 }

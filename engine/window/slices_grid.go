@@ -115,6 +115,19 @@ func (g *sliceGrid) window(k int64) stream.Window {
 	return stream.Window{Start: start, End: start.Add(g.size)}
 }
 
+// span returns the times of a slice.
+func (g *sliceGrid) span(slice int64) stream.Window {
+	if g.per == 1 {
+		start := g.offset + stream.Time(slice)*g.slide
+		return stream.Window{Start: start, End: start.Add(g.slide)}
+	}
+	start := g.offset + stream.Time(slice>>1)*g.slide
+	if slice&1 == 0 {
+		return stream.Window{Start: start, End: start.Add(g.rest)}
+	}
+	return stream.Window{Start: start.Add(g.rest), End: start.Add(g.slide)}
+}
+
 // ended returns the last window with M <= wm, or a number below min.
 func (g *sliceGrid) ended(wm stream.Time) int64 {
 	if wm >= stream.MaxTime-1 { // ends beyond the end of time were cut there

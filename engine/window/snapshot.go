@@ -236,7 +236,7 @@ func (o *General) readPane(r *state.Reader, p *pane) {
 		p.full = o.table.Rows(p.slot) > 0
 	}
 	if r.Bool() {
-		p.elements = readElements(r)
+		o.setElements(p, readElements(r))
 	}
 	p.records, p.ended, p.shown, p.purged = r.I64(), r.Bool(), r.Bool(), r.Bool()
 	for range r.Len() {

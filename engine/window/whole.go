@@ -59,7 +59,7 @@ func (o *General) evict(p *pane, after bool) error {
 		if err != nil {
 			return err
 		}
-		p.elements = p.elements.keep(gone)
+		o.setElements(p, p.elements.keep(gone))
 	}
 	return nil
 }

@@ -219,8 +219,8 @@ func TestEventTime(t *testing.T) {
 func TestDisabledPlugIns(t *testing.T) {
 	disabled := []breaker.Disabled{{Plugin: "p", Parts: 2, Since: 1000, Reason: "it is disabled", Aside: 7}}
 	raw, err := json.Marshal(wireReport(engine.Report{Steps: []engine.StepReport{{ID: "a", Disabled: disabled}, {ID: "b"}}}).Steps)
-	want := `[{"id":"a","watermark":"1970-01-01T00:00:00.000Z","panes":0,"rows":0,"updates":0,"inputs":[],"disabled":[{"plugin":"p","parts":2,"since":"1970-01-01T00:00:01.000Z","set_aside":7,"reason":"it is disabled"}]},` +
-		`{"id":"b","watermark":"1970-01-01T00:00:00.000Z","panes":0,"rows":0,"updates":0,"inputs":[]}]`
+	want := `[{"id":"a","watermark":"1970-01-01T00:00:00.000Z","panes":0,"state":0,"rows":0,"updates":0,"inputs":[],"disabled":[{"plugin":"p","parts":2,"since":"1970-01-01T00:00:01.000Z","set_aside":7,"reason":"it is disabled"}]},` +
+		`{"id":"b","watermark":"1970-01-01T00:00:00.000Z","panes":0,"state":0,"rows":0,"updates":0,"inputs":[]}]`
 	if err != nil || string(raw) != want {
 		t.Errorf("got %s, %v\nwant %s", raw, err, want)
 	}

@@ -97,6 +97,7 @@ type Step struct {
 	ID        string          `json:"id"`
 	Watermark *Time           `json:"watermark"`
 	Panes     int64           `json:"panes"`
+	State     int64           `json:"state"` // bytes
 	Rows      int64           `json:"rows"`
 	Updates   int64           `json:"updates"`
 	Inputs    []engine.Ledger `json:"inputs"`
@@ -186,7 +187,7 @@ func wireReport(r engine.Report) *Report {
 		if inputs == nil {
 			inputs = []engine.Ledger{}
 		}
-		step := Step{s.ID, eventTime(s.Watermark), s.Panes, s.Rows, s.Updates, inputs, nil}
+		step := Step{s.ID, eventTime(s.Watermark), s.Panes, s.State, s.Rows, s.Updates, inputs, nil}
 		for _, d := range s.Disabled {
 			step.Disabled = append(step.Disabled, Disabled{d.Plugin, d.Parts, eventTime(d.Since), d.Aside, d.Reason})
 		}

@@ -87,6 +87,7 @@ var keys = [...]key{
 	{"quota.running", "jobs of a tenant that may run at the same time", num(quota.Running), count(func(c *Config) *int { return &c.Quota.Running })},
 	{"quota.parallelism", "subtasks of an operator, at most", num(quota.Parallelism), count(func(c *Config) *int { return &c.Quota.Parallelism })},
 	{"quota.job_bytes", "size of a job file", num(quota.JobBytes), count(func(c *Config) *int64 { return &c.Quota.JobBytes })},
+	{"quota.state_bytes", "bytes of state that a job may hold (its settings.state_budget), at most", num(quota.StateBytes), count(func(c *Config) *int64 { return &c.Quota.StateBytes })},
 	{"quota.tokens", "tokens of a tenant", num(quota.Tokens), count(func(c *Config) *int { return &c.Quota.Tokens })},
 	{"turns.at_once", "how many tasks of all jobs compute at the same time: a number, or auto for one on each processor", auto, func(c *Config, s string) error {
 		if s == auto {

@@ -153,6 +153,9 @@ func (c *Controller) Submit(ctx context.Context, id tenant.ID, name catalog.JobI
 			return View{}, false, err
 		}
 	}
+	if err := tenant.Charge("bytes of state of a job (settings.state_budget)", 0, loaded.Graph.Settings.StateBudget, c.o.Quota.StateBytes); err != nil {
+		return View{}, false, err
+	}
 	outputs, err := json.Marshal(outputsOf(loaded.Graph))
 	if err != nil {
 		panic("BUG: outputs: " + err.Error())

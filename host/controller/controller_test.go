@@ -334,7 +334,7 @@ func TestACrashLeavesInterruptedJobs(t *testing.T) {
 
 func TestQuotas(t *testing.T) {
 	s := newSite(t)
-	s.quota.Running, s.quota.Parallelism, s.quota.JobBytes = 1, 2, 2000
+	s.quota.Running, s.quota.Parallelism, s.quota.JobBytes, s.quota.StateBytes = 1, 2, 2000, 1<<30
 	c, ctx := s.start(t), t.Context()
 	defer closeAll(t, c)
 	s.write(t, "in.jsonl", threeAndABadOne)
@@ -345,6 +345,8 @@ func TestQuotas(t *testing.T) {
 	submit(t, c, "b", "first", follow) // a limit hits its owner only
 	_, _, err = c.Submit(ctx, "b", "wide", []byte("parallelism: 3\n"+follow))
 	wantClass(t, "too parallel", err, fault.ErrQuota)
+	_, _, err = c.Submit(ctx, "b", "large", []byte("settings: {state_budget: 1025MiB}\n"+follow))
+	wantClass(t, "too much state", err, fault.ErrQuota)
 	_, _, err = c.Submit(ctx, "b", "long", []byte(follow+strings.Repeat("#", 2000)))
 	wantClass(t, "too long a job file", err, fault.ErrQuota)
 }

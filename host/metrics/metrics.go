@@ -81,6 +81,7 @@ var (
 	stepPartials     = name("step_partials_total", "Sums of records that the senders of a window over all keys sent in their place.", operatorLabel)
 	stepOpen         = name("step_open_records", "Counted records whose window is open.", operatorLabel)
 	stepPanes        = name("step_panes", "Pairs of key and window that have state.", operatorLabel)
+	stepState        = name("step_state_bytes", "Bytes that the windows and keys of the step take, about.", operatorLabel)
 	stepRows         = name("step_result_rows_total", "Result rows, updates included.", operatorLabel)
 	stepUpdates      = name("step_update_rows_total", "Result rows that correct an earlier one.", operatorLabel)
 	stepWatermark    = name("step_watermark_seconds", "Watermark of the step, event time in seconds since 1970.", operatorLabel)
@@ -94,7 +95,7 @@ var (
 	cpuWaited  = ofTenant("tenant_turn_wait_seconds_total", "Time that its tasks, all together, waited for a turn.")
 
 	all = []series{jobState, jobSilent, sourceRead, sourceRefused, sourcePassed, splitRead, splitWatermark, splitHigh, splitIdle, splitFinished,
-		stepRecords, stepBehind, stepLateAccepted, stepPartials, stepOpen, stepPanes, stepRows, stepUpdates, stepWatermark, sinkRows}
+		stepRecords, stepBehind, stepLateAccepted, stepPartials, stepOpen, stepPanes, stepState, stepRows, stepUpdates, stepWatermark, sinkRows}
 
 	ofTenants = []series{cpuTurns, cpuSeconds, cpuFuel, cpuWaited}
 )
@@ -225,6 +226,7 @@ func collect(out chan<- prometheus.Metric, v controller.View) {
 		stepLateAccepted.counter(out, lateAccepted, tenant, job, s.ID)
 		stepPartials.counter(out, partials, tenant, job, s.ID)
 		stepPanes.gauge(out, float64(s.Panes), tenant, job, s.ID)
+		stepState.gauge(out, float64(s.State), tenant, job, s.ID)
 		stepRows.counter(out, s.Rows, tenant, job, s.ID)
 		stepUpdates.counter(out, s.Updates, tenant, job, s.ID)
 		eventTime(out, stepWatermark, s.Watermark, tenant, job, s.ID)

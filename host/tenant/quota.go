@@ -10,6 +10,7 @@ type Quota struct {
 	Running     int   // jobs that are starting, running or stopping; charged at submit
 	Parallelism int   // subtasks of one job's widest operator; charged at submit
 	JobBytes    int64 // size of a job file; charged at submit
+	StateBytes  int64 // state_budget of one job; charged at submit
 	Tokens      int   // tokens of a tenant; charged when one is made
 }
 
@@ -22,6 +23,7 @@ func DefaultQuota() Quota {
 		Running:     8, // a job holds some tens of MiB
 		Parallelism: 16,
 		JobBytes:    256 << 10, // a long hand-written job has 20 KiB
+		StateBytes:  1 << 30,   // the default of a job
 		Tokens:      16,
 	}
 }
