@@ -20,23 +20,24 @@ import (
 // table is dropped as a whole; there is no deletion.
 //
 //	index   open addressing: upper bits of the hash | slot+1; 0 is free
-//	chunks  cells, 2^shift to a chunk; the first one begins small
+//	places  where the key of each slot lies
 //	keys    the keys one after the other
+//	chunks  cells, 2^shift to a chunk; the first one begins small
 //
-// A cell is what a record touches, in one place:
+// What leads to a cell is small and dense. A cell is what a record changes, together:
 //
-//	0   where its key lies
-//	4   mark
-//	8   records, modulo 2^32
-//	12  firings
-//	16  accumulator
+//	0   mark
+//	4   records, modulo 2^32
+//	8   firings
+//	12  accumulator
 //
-// Nothing in chunks, index and keys is a pointer, and nothing of it moves when a table
-// grows: the collector has little to walk, a million cells cost their bytes
-// (TestBytesOfACell), and their growth leaves no garbage.
+// None of it is a pointer, and cells and keys do not move when a table grows: the collector
+// has little to walk, a million cells cost their bytes (TestBytesOfACell), and their growth
+// leaves little garbage.
 type Cells struct {
 	index  []uint32
-	first  []byte // chunks[0]: a small table is found with one step less (BenchmarkSlot)
+	places []uint32
+	first  []byte // chunks[0]: a small table is read with one step less (BenchmarkSlot)
 	size   int    // of a cell
 	whole  int    // cells of a whole chunk: 2^shift
 	keys   arena
@@ -66,17 +67,19 @@ type Parts [][][]byte
 
 // Places in a cell.
 const (
-	keyAt    = 0
-	markAt   = 4
-	rowsAt   = 8
-	firedAt  = 12
-	headSize = 16
+	markAt   = 0
+	rowsAt   = 4
+	firedAt  = 8
+	headSize = 12
 )
 
 const (
-	// maxChunk bounds the bytes of a chunk: a table wastes half a one on average, and the
-	// first change after a Freeze copies one. 256 cells of three sums fill it exactly.
-	maxChunk = 10 << 10
+	// smallChunk bounds the bytes of a chunk of tables that are one of many, as those of key
+	// groups are: a table wastes half a one on average. 256 cells of three sums have nine KiB.
+	smallChunk = 10 << 10
+	// largeChunk bounds those of a table that stands alone: with fewer chunks the list of
+	// them stays in the cache. The first change after a Freeze copies one.
+	largeChunk = 80 << 10
 	// minCells is what a table has room for at first: many have a handful of keys.
 	minCells = 4
 	minIndex = 8
@@ -87,7 +90,7 @@ const (
 
 // NewCells makes an empty table for accumulators of width bytes and for so many
 // aggregates of varying size, with memory of its own.
-func NewCells(width, varying int) *Cells { return NewMemory(width, varying).Table() }
+func NewCells(width, varying int) *Cells { return newMemory(width, varying, largeChunk).Table() }
 
 // Width returns the size of a cell's accumulator of fixed width in bytes.
 func (c *Cells) Width() int { return c.size - headSize }
@@ -101,8 +104,8 @@ func (c *Cells) Used() int { return c.n - len(c.freed) }
 // BytesOf is what a slot takes, with its key, its place in the index and its partials.
 func (c *Cells) BytesOf(slot int) int64 {
 	n := int64(c.size)
-	if len(c.keys.segments) > 0 {
-		n += int64(len(c.Key(slot)) + 8)
+	if len(c.places) > 0 {
+		n += int64(len(c.Key(slot)) + 16)
 	}
 	for v := range c.Parts {
 		n += sliceSize + partBytes(c.Parts[v][slot])
@@ -128,7 +131,7 @@ func (c *Cells) setChunk(i int, chunk []byte) {
 	}
 }
 
-// word reads one of the four words of a cell. The three bounds spare the compiler what
+// word reads one of the words of a cell. The three bounds spare the compiler what
 // it does for slices that may be empty.
 func (c *Cells) word(slot, from int) uint32 {
 	chunk, p := c.find(slot)
@@ -141,8 +144,14 @@ func (c *Cells) setWord(slot, from int, v uint32) {
 	binary.LittleEndian.PutUint32(chunk[p+from:p+from+4:p+from+4], v)
 }
 
-// Key returns the key of a slot. It stays as it is while the table is there.
-func (c *Cells) Key(slot int) []byte { return c.keys.get(c.word(slot, keyAt)) }
+// Key returns the key of a slot, empty for one of Alloc. It stays as it is while the table
+// is there.
+func (c *Cells) Key(slot int) []byte {
+	if len(c.places) == 0 {
+		return nil
+	}
+	return c.keys.get(c.places[slot])
+}
 
 // Slot finds the cell of a key, or makes an empty one whose accumulator is a copy
 // of fresh (width bytes). hash is the key's stream.KeyHash. Called per record.
@@ -152,7 +161,7 @@ func (c *Cells) Slot(hash uint64, key, fresh []byte) int {
 	i := h & mask
 	for e := index[i]; e != 0; e = index[i] {
 		if (e^h)&^mask == 0 {
-			if slot := int(e&mask) - 1; c.keys.is(c.word(slot, keyAt), key) {
+			if slot := int(e&mask) - 1; c.keys.is(c.places[slot], key) {
 				return slot
 			}
 		}
@@ -167,7 +176,11 @@ func (c *Cells) Slot(hash uint64, key, fresh []byte) int {
 		c.index, c.lentIndex = slices.Clone(c.index), false
 	}
 	slot := c.add(fresh)
-	c.setWord(slot, keyAt, c.keys.put(key, c.mem))
+	if n := cap(c.places); n == slot {
+		c.mem.held += int64(4 * max(n, minCells))
+		c.places = append(make([]uint32, 0, max(2*n, minCells)), c.places...)
+	}
+	c.places = append(c.places, c.keys.put(key, c.mem))
 	c.index[i] = h&^mask | uint32(slot+1)
 	return slot
 }
@@ -209,8 +222,15 @@ func (c *Cells) Alloc(fresh []byte) int {
 
 // Free gives back a cell of Alloc.
 func (c *Cells) Free(slot int) {
-	c.Clear(slot, nil)
-	c.SetFired(slot, 0)
+	c.own(slot)
+	chunk, p := c.find(slot)
+	clear(chunk[p : p+headSize])
+	if c.carries != nil {
+		c.carry(slot, 0)
+	}
+	for v := range c.Parts {
+		c.SetParts(v, slot, nil)
+	}
 	c.freed = append(c.freed, uint32(slot))
 }
 
@@ -293,21 +313,30 @@ func (c *Cells) Rows(slot int) uint64 {
 // SetRows says how many records a cell has taken.
 func (c *Cells) SetRows(slot int, n uint64) {
 	c.setWord(slot, rowsAt, uint32(n))
-	switch {
-	case n>>32 > 0:
-		if c.carries == nil {
-			c.carries = map[int]uint64{}
-		}
-		c.carries[slot] = n >> 32
-	case c.carries != nil:
-		delete(c.carries, slot)
+	if n>>32 > 0 || c.carries != nil {
+		c.carry(slot, n>>32)
 	}
+}
+
+// carry sets how many times 2^32 records a cell has taken.
+func (c *Cells) carry(slot int, n uint64) {
+	if n == 0 {
+		delete(c.carries, slot)
+		return
+	}
+	if c.carries == nil {
+		c.carries = map[int]uint64{}
+	}
+	c.carries[slot] = n
 }
 
 // Touch counts n records that a cell has taken.
 func (c *Cells) Touch(slot int, n uint64) {
-	if sum := uint64(c.word(slot, rowsAt)) + n; sum>>32 == 0 {
-		c.setWord(slot, rowsAt, uint32(sum))
+	c.own(slot)
+	chunk, p := c.find(slot)
+	word := chunk[p+rowsAt : p+rowsAt+4 : p+rowsAt+4]
+	if sum := uint64(binary.LittleEndian.Uint32(word)) + n; sum>>32 == 0 {
+		binary.LittleEndian.PutUint32(word, uint32(sum))
 	} else {
 		c.SetRows(slot, c.Rows(slot)+n)
 	}
@@ -320,10 +349,17 @@ func (c *Cells) Fired(slot int) uint32 { return c.word(slot, firedAt) }
 func (c *Cells) SetFired(slot int, n uint32) { c.setWord(slot, firedAt, n) }
 
 // Fire counts a firing of a cell.
-func (c *Cells) Fire(slot int) { c.SetFired(slot, c.Fired(slot)+1) }
+func (c *Cells) Fire(slot int) { c.fire(slot, 1) }
 
 // Unfire takes the last firing of a cell back.
-func (c *Cells) Unfire(slot int) { c.SetFired(slot, c.Fired(slot)-1) }
+func (c *Cells) Unfire(slot int) { c.fire(slot, ^uint32(0)) }
+
+func (c *Cells) fire(slot int, n uint32) {
+	c.own(slot)
+	chunk, p := c.find(slot)
+	word := chunk[p+firedAt : p+firedAt+4 : p+firedAt+4]
+	binary.LittleEndian.PutUint32(word, binary.LittleEndian.Uint32(word)+n)
+}
 
 // Mark is scratch of the caller, not part of the state.
 func (c *Cells) Mark(slot int) uint32 { return c.word(slot, markAt) }

@@ -17,11 +17,13 @@ type Memory struct {
 	segments [][]byte
 }
 
-// NewMemory makes the memory of tables for accumulators of width bytes and for so many
+// NewMemory makes the memory of many tables for accumulators of width bytes and for so many
 // aggregates of varying size.
-func NewMemory(width, varying int) *Memory {
+func NewMemory(width, varying int) *Memory { return newMemory(width, varying, smallChunk) }
+
+func newMemory(width, varying, chunk int) *Memory {
 	size := headSize + width
-	return &Memory{size: size, shift: uint(max(bits.Len(uint(maxChunk/size)), 1) - 1), varying: varying}
+	return &Memory{size: size, shift: uint(max(bits.Len(uint(chunk/size)), 1) - 1), varying: varying}
 }
 
 // Table makes an empty table.
@@ -47,7 +49,7 @@ func (m *Memory) Drop(tables []*Cells) {
 		if t == nil {
 			continue
 		}
-		m.held -= int64(4 * len(t.index))
+		m.held -= int64(4*len(t.index) + 4*cap(t.places))
 		for i, c := range t.chunks {
 			m.held -= int64(len(c))
 			if len(c) == m.size<<m.shift && !t.isLent(i) {

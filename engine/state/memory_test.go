@@ -166,8 +166,8 @@ func TestKeysOfAnyLength(t *testing.T) {
 
 // TestAccumulatorsOfAnyWidth covers chunks of one cell and of many.
 func TestAccumulatorsOfAnyWidth(t *testing.T) {
-	for _, width := range []int{0, 8, 24, 100, 5000, maxChunk, 3 * maxChunk} {
-		c := NewCells(width, 0)
+	for _, width := range []int{0, 8, 24, 100, 5000, smallChunk, 3 * smallChunk} {
+		c := NewMemory(width, 0).Table()
 		fresh := make([]byte, width)
 		for i := range 700 {
 			key := binary.LittleEndian.AppendUint32(nil, uint32(i))
@@ -184,6 +184,21 @@ func TestAccumulatorsOfAnyWidth(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestACellOfAllocHasNoKey(t *testing.T) {
+	c := NewCells(8, 1)
+	a, b := c.Alloc(make([]byte, 8)), c.Alloc(make([]byte, 8))
+	c.Touch(a, 5<<32)
+	c.SetParts(0, a, [][]byte{[]byte("p")})
+	c.Fire(a)
+	if len(c.Key(a))+len(c.Key(b)) != 0 || c.Used() != 2 {
+		t.Errorf("keys %q and %q, %d cells", c.Key(a), c.Key(b), c.Used())
+	}
+	c.Free(a)
+	if c.Used() != 1 || c.Alloc([]byte("8 bytes_")) != a || c.Rows(a) != 0 || c.Fired(a) != 0 || c.Parts[0][a] != nil || string(c.Acc(a, 0, 8)) != "8 bytes_" {
+		t.Errorf("a cell that is used again has %d records, %d firings, parts %q, accumulator %q", c.Rows(a), c.Fired(a), c.Parts[0][a], c.Acc(a, 0, 8))
 	}
 }
 

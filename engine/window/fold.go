@@ -300,15 +300,19 @@ func (s *segment) cut(at int) [3][2]int {
 
 // number is a cell's number, of one that has no rows as well.
 func (s *segment) number(c cell) uint32 {
-	if !s.has(c) {
-		c.table.SetMark(c.slot, s.open(c))
+	m := c.table.Mark(c.slot)
+	if !s.is(m, c) {
+		m = s.open(c)
+		c.table.SetMark(c.slot, m)
 	}
-	return c.table.Mark(c.slot)
+	return m
 }
 
 // has reports whether a cell has a number.
-func (s *segment) has(c cell) bool {
-	m := c.table.Mark(c.slot)
+func (s *segment) has(c cell) bool { return s.is(c.table.Mark(c.slot), c) }
+
+// is reports whether m is a cell's number.
+func (s *segment) is(m uint32, c cell) bool {
 	return int(m) < len(s.cells) && s.cells[m].table == c.table && s.cells[m].slot == c.slot
 }
 
