@@ -23,7 +23,8 @@
 // and rows.go compare results.
 //
 // extra.go lists the measures beside the workloads: heap.go, what state takes; loop.go, plug-ins
-// alone; latency.go, the one in wall time. soak.go watches memory. row.go and table.go print.
+// alone; scaling.go, one subtask against two; latency.go, the one in wall time. soak.go
+// watches memory. row.go and table.go print.
 // The program starts itself anew for each part, so that a part's cost is the cost of a process.
 //
 // The same queries in small are a test, in which batches and parallelisms take turns (engine_test.go).

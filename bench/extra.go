@@ -23,6 +23,7 @@ func extras() []extra {
 	return []extra{
 		{name: "heap", measure: measureHeap},
 		{name: "loop", measure: measureLoops},
+		{name: "scaling", measure: measureScaling},
 		{name: "latency", everyCore: true, measure: measureLatency},
 	}
 }
