@@ -12,8 +12,9 @@ const poolMax = 64
 
 // Pool keeps emptied batches for reuse. Safe for concurrent use.
 type Pool struct {
-	mu   sync.Mutex
-	free []*stream.Batch
+	mu     sync.Mutex
+	free   []*stream.Batch
+	shares []*stream.Batch // that were shares of others: without bytes
 }
 
 // Get returns an empty batch with the columns of like; with nil, one without columns
@@ -42,16 +43,40 @@ func (p *Pool) Get(like *stream.Batch) *stream.Batch {
 	return b
 }
 
-// Put takes back a batch that nobody uses any more.
-func (p *Pool) Put(b *stream.Batch) {
-	if b.Heavy() { // memory that one large record has asked for
-		b.Blob = nil
-	}
+// Share returns a batch with some rows of whole: see stream.Batch.Share. Behind the last
+// of its shares, whole comes back to a pool, too.
+func (p *Pool) Share(whole *stream.Batch, rows []uint32) *stream.Batch {
 	p.mu.Lock()
-	if len(p.free) < poolMax {
-		p.free = append(p.free, b)
+	var b *stream.Batch
+	if n := len(p.shares); n > 0 {
+		b = p.shares[n-1]
+		p.shares = p.shares[:n-1]
 	}
 	p.mu.Unlock()
+	if b == nil {
+		b = new(stream.Batch)
+	}
+	b.Share(whole, rows)
+	return b
+}
+
+// Put takes back a batch that nobody uses any more.
+func (p *Pool) Put(b *stream.Batch) {
+	whole, shared := b.Unshare()
+	if !shared {
+		whole, b = b, nil
+	}
+	if whole != nil && whole.Heavy() { // memory that one large record has asked for
+		whole.Blob = nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if whole != nil && len(p.free) < poolMax {
+		p.free = append(p.free, whole)
+	}
+	if b != nil && len(p.shares) < poolMax {
+		p.shares = append(p.shares, b)
+	}
 }
 
 // Copy returns a copy of a batch, for a task with several readers.

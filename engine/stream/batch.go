@@ -1,6 +1,9 @@
 package stream
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"sync/atomic"
+)
 
 // Batch carries records of one sender, in order, as columns (engine rule T1). It
 // has no meaning of its own: cut elsewhere, the same records give the same rows.
@@ -50,6 +53,9 @@ type Batch struct {
 	// (see AppendKey) in Blob, and its hash.
 	Key  []Str
 	Hash []uint64
+
+	whole  *Batch       // that this is a share of; nil: of none
+	shares atomic.Int32 // of this one that are in use
 }
 
 // Status is a change between idle and active.

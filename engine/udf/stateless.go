@@ -110,7 +110,7 @@ func (m *Mapped) Into(dst, src *stream.Batch, rows *Rows, info *StatelessInfo) e
 	made := 0
 	for i, o := range info.Outputs {
 		if o.Carry >= 0 {
-			carry(&dst.Cols[i], &src.Cols[rows.Cols[o.Carry]], from)
+			dst.Cols[i].Gather(&src.Cols[rows.Cols[o.Carry]], from)
 			continue
 		}
 		// The made column changes hands; the one with the old memory stays for reuse.
@@ -122,39 +122,12 @@ func (m *Mapped) Into(dst, src *stream.Batch, rows *Rows, info *StatelessInfo) e
 	}
 	dst.N = len(from)
 	dst.Follow(src)
-	dst.Split = gather(dst.Split, src.Split, from)
-	dst.Pos = gather(dst.Pos, src.Pos, from)
-	dst.Raw = gather(dst.Raw, src.Raw, from)
-	dst.Time = gather(dst.Time, src.Time, from)
-	dst.WM = gather(dst.WM, src.WM, from)
-	dst.High = gather(dst.High, src.High, from)
-	dst.Tie = gatherIf(dst.Tie, src.Tie, from)
+	dst.Split = stream.Gather(dst.Split, src.Split, from)
+	dst.Pos = stream.Gather(dst.Pos, src.Pos, from)
+	dst.Raw = stream.Gather(dst.Raw, src.Raw, from)
+	dst.Time = stream.Gather(dst.Time, src.Time, from)
+	dst.WM = stream.Gather(dst.WM, src.WM, from)
+	dst.High = stream.Gather(dst.High, src.High, from)
+	dst.Tie = stream.Gather(dst.Tie, src.Tie, from)
 	return nil
-}
-
-// carry appends rows of src to dst, which is empty and whose blob is that of src.
-func carry(dst, src *stream.Column, rows []uint32) {
-	dst.Ints, dst.Floats = gatherIf(dst.Ints, src.Ints, rows), gatherIf(dst.Floats, src.Floats, rows)
-	dst.Bools, dst.Strs = gatherIf(dst.Bools, src.Bools, rows), gatherIf(dst.Strs, src.Strs, rows)
-	if src.Valid == nil {
-		return
-	}
-	for n, r := range rows {
-		dst.Valid = dst.Valid.Append(n, src.Valid.Get(int(r)))
-	}
-}
-
-// gatherIf is gather for the one slice of a column that its kind uses.
-func gatherIf[T any](dst, src []T, rows []uint32) []T {
-	if len(src) == 0 {
-		return dst
-	}
-	return gather(dst, src, rows)
-}
-
-func gather[T any](dst, src []T, rows []uint32) []T {
-	for _, r := range rows {
-		dst = append(dst, src[r])
-	}
-	return dst
 }
