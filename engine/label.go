@@ -12,7 +12,7 @@ type work string
 
 const (
 	reading   work = "source" // a source task
-	decoding  work = "decode" // a decoder of a source task
+	decoding  work = "decode" // a decoder of a source
 	computing work = "step"   // a subtask of a step
 	writing   work = "sink"   // a sink task
 )

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -45,11 +46,18 @@ func (c *trickle) Sleep(ctx context.Context, d time.Duration) error {
 // A record a millisecond: with a linger of 50 ms no record waits for longer, and batches
 // have 50 records.
 func TestRecordsOfATrickleTravelTogetherAndNoneWaitsForLong(t *testing.T) {
+	for _, cores := range []int{1, 4} { // with decoders beside the task
+		t.Run(fmt.Sprintf("%d cores", cores), func(t *testing.T) { testTrickle(t, cores) })
+	}
+}
+
+func testTrickle(t *testing.T, cores int) {
 	const linger, records = 50 * time.Millisecond, 4000
 	dir := t.TempDir()
 	write(t, dir, "in.jsonl")
-	yaml := strings.Replace(followJob, "job: t", "job: t\nsettings: {batch: {linger: 50ms}}", 1)
+	yaml := strings.Replace(followJob, "job: t", "job: t\nparallelism: 4\nsettings: {batch: {linger: 50ms}}", 1)
 	machine := env.Real()
+	machine.Cores = cores
 	g, err := job.Load([]byte(yaml), job.LoadOptions{Name: "job.yaml", Dir: dir, Resolver: builtins{}, Files: machine.FS})
 	if err != nil {
 		t.Fatal(err)

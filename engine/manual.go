@@ -250,8 +250,7 @@ func (m *Manual) read(ctx context.Context, sourceID string) error {
 	return m.each(sourceID, func(t *sourceTask) error {
 		for i, s := range t.splits {
 			for more := true; more && !s.done; {
-				b := t.pool.Get(nil)
-				err := t.fill(ctx, s, b)
+				b, err := t.fill(ctx, s, t.pool.Get(nil))
 				if errors.Is(err, io.EOF) {
 					s.done = true
 					s.out.End()

@@ -93,7 +93,7 @@ func (j *Job) planSource(ctx context.Context, n int) error {
 	totals := &badTotals{}
 	tasks := make([]*sourceTask, count)
 	for i := range tasks {
-		tasks[i] = &sourceTask{job: j, turn: j.newTurn(ctx), spec: spec, index: i, share: share{of: j.budget}, mail: exchange.NewMailbox(), pool: &exchange.Pool{},
+		tasks[i] = &sourceTask{job: j, turn: j.newTurn(ctx), spec: spec, index: i, share: share{of: j.budget}, hands: min(j.graph.Parallelism, j.opts.Env.Cores) / count, mail: exchange.NewMailbox(), pool: &exchange.Pool{},
 			bad: &badOutput{to: j.portSinks(job.Port{Operator: src.ID, Name: "bad"}), totals: totals}}
 		if src.Watermark.Kind == job.MarkerWatermark {
 			if tasks[i].marker, err = newMarkerTest(spec); err != nil {

@@ -33,6 +33,8 @@ type split struct {
 
 	reader  source.Reader
 	decoder decode.Decoder
+	decoded decoded
+	ahead   *ahead // nil: what is read is decoded at once
 	rest    []byte // bytes read and not yet decoded
 	ended   bool   // the reader has no more bytes
 	restart bool   // the next bytes are another file's: see source.ErrRestart
@@ -156,28 +158,22 @@ func (s *split) fill(b *stream.Batch, rows int, now stream.Time, bad func(*resul
 	for b.N == 0 {
 		waiting, err := s.more(b, want)
 		if err != nil {
-			return fmt.Errorf("source %s: split %s: %w", s.source.ID, s.name, err)
+			return s.failed(err)
 		}
 		end := len(b.Blob)
 		n, err := s.decoder.Decode(b, 0, s.ended || s.restart, rows)
 		if err != nil {
-			return fmt.Errorf("source %s: split %s: %w", s.source.ID, s.name, err)
+			return s.failed(err)
 		}
-		s.start, s.bytes = s.bytes, s.bytes+int64(n)
 		s.rest = append(s.rest[:0], b.Blob[n:end]...)
-		refused := s.decoder.Bad()
-		s.drained = waiting && b.N < rows && len(refused) == 0 // else there may be whole records in the rest
-		for _, d := range refused {
-			s.read++
-			if err := bad(&result.Bad{Source: s.source.ID, Split: s.name, Line: d.Line, Offset: d.Offset, Reason: string(d.Reason), Message: d.Message, Raw: d.Raw}); err != nil {
-				return err
-			}
+		d := &s.decoded
+		d.batch, d.bytes, d.bad = b, n, s.decoder.Bad()
+		s.drained = waiting && b.N < rows && len(d.bad) == 0 // else there may be whole records in the rest
+		if err := s.source.times(d); err != nil {
+			return s.failed(err)
 		}
-		if b.N > 0 {
-			if err := s.assign(b, now, bad); err != nil {
-				s.read -= int64(len(s.keep)) // they were not passed on
-				return err
-			}
+		if err := s.pass(d, 0, s.ended && len(s.rest) == 0, now, bad); err != nil {
+			return err
 		}
 		if s.restart && len(s.rest) == 0 {
 			if err := s.anew(); err != nil {
@@ -186,7 +182,6 @@ func (s *split) fill(b *stream.Batch, rows int, now stream.Time, bad func(*resul
 		}
 		switch {
 		case b.N > 0:
-			s.rows += int64(b.N)
 			return nil
 		case s.ended && len(s.rest) == 0:
 			if !s.judged {
@@ -204,6 +199,34 @@ func (s *split) fill(b *stream.Batch, rows int, now stream.Time, bad func(*resul
 		b.Source = s.source.id
 		b.Blob = append(b.Blob, s.rest...)
 	}
+	return nil
+}
+
+// pass takes what was decoded next: it reports what is bad, and leaves a batch that can be
+// sent of the rest. Lines are counted from behind the given one. last says that nothing
+// comes behind it.
+func (s *split) pass(d *decoded, line int64, last bool, now stream.Time, bad func(*result.Bad) error) error {
+	s.start, s.bytes = s.bytes, s.bytes+int64(d.bytes)
+	for _, r := range d.bad {
+		s.read++
+		if err := bad(&result.Bad{Source: s.source.ID, Split: s.name, Line: line + r.Line, Offset: r.Offset, Reason: string(r.Reason), Message: r.Message, Raw: r.Raw}); err != nil {
+			return err
+		}
+	}
+	b := d.batch
+	if b.N == 0 {
+		return nil
+	}
+	if line > 0 {
+		for i := range b.Pos {
+			b.Pos[i] += line
+		}
+	}
+	if err := s.assign(b, d.untimed, last, now, bad); err != nil {
+		s.read -= int64(len(s.keep)) // they were not passed on
+		return err
+	}
+	s.rows += int64(b.N)
 	return nil
 }
 
@@ -248,9 +271,9 @@ func (s *split) more(b *stream.Batch, want int) (waiting bool, err error) {
 	return false, nil
 }
 
-// assign gives each row its event time and the watermark that precedes it, and drops
-// the rows without a usable time.
-func (s *split) assign(b *stream.Batch, now stream.Time, bad func(*result.Bad) error) error {
+// assign gives each row the watermark that precedes it, and drops the rows without a
+// usable time.
+func (s *split) assign(b *stream.Batch, untimed []untimed, last bool, now stream.Time, bad func(*result.Bad) error) error {
 	s.keep, s.spoken = s.keep[:0], s.spoken[:0]
 	if s.marker != nil {
 		if err := s.marker.look(b); err != nil {
@@ -268,14 +291,12 @@ func (s *split) assign(b *stream.Batch, now stream.Time, bad func(*result.Bad) e
 		return nil
 	}
 	user, _ := s.gen.(*userTime) // it sees the rows that are left, all at once
-	tokens := b.Cols[s.source.timeCol].Strs
-	for i, tok := range tokens {
-		ts, err := s.source.assigner.Parse(tok.Bytes(b.Blob))
-		if err != nil {
-			var e *timestamp.Error
-			if !errors.As(err, &e) {
-				return err
-			}
+	times := b.Time
+	b.Time = b.Time[:0] // those of the rows that are left, in place
+	for i, ts := range times {
+		if len(untimed) > 0 && untimed[0].row == i {
+			e := untimed[0].err
+			untimed = untimed[1:]
 			s.read++
 			if err := bad(s.bad(b, i, string(e.Reason), e.Message)); err != nil {
 				return err
@@ -308,7 +329,7 @@ func (s *split) assign(b *stream.Batch, now stream.Time, bad func(*result.Bad) e
 		s.keep = append(s.keep, uint32(i))
 		s.read++
 	}
-	if len(s.keep) < len(tokens) {
+	if len(s.keep) < len(times) {
 		b.Keep(s.keep)
 	}
 	if user != nil {
@@ -320,7 +341,7 @@ func (s *split) assign(b *stream.Batch, now stream.Time, bad func(*result.Bad) e
 			s.step(b, i, ts)
 		}
 	}
-	if !s.judged && s.ended && len(s.rest) == 0 { // a short split: judge what there is
+	if !s.judged && last { // a short split: judge what there is
 		if err := s.plausible(now); err != nil {
 			return err
 		}

@@ -32,6 +32,8 @@ type sourceTask struct {
 	edges  []*edge // one for each reader of the source
 	pool   *exchange.Pool
 	bad    *badOutput
+	hands  int   // decoders that it may have
+	crew   *crew // of so many; nil: it decodes itself
 
 	marker   *markerTest   // nil: the source has no markers
 	user     udf.Generator // nil: watermarks come from no plug-in
@@ -59,6 +61,9 @@ func (t *sourceTask) add(s *split) {
 		s.gen = newUserTime(t.user, t.userCols)
 	}
 	t.splits = append(t.splits, s)
+	if t.crew != nil {
+		s.readAhead(t.crew)
+	}
 	if t.aligned != nil {
 		t.aligned.reader.Add()
 	}
@@ -79,6 +84,16 @@ func (t *sourceTask) run(ctx context.Context) error {
 		t.mail.End()
 	}()
 	t.turn.ctx = ctx
+	var err error
+	if t.crew, err = newCrew(ctx, t, t.hands); err != nil {
+		return err
+	}
+	if t.crew != nil {
+		defer t.crew.close()
+		for _, s := range t.splits {
+			s.readAhead(t.crew)
+		}
+	}
 	if t.job.graph.Settings.OrderReplay {
 		return t.replay(ctx)
 	}
@@ -168,7 +183,8 @@ func (t *sourceTask) refill(ctx context.Context, s *split) (bool, error) {
 			return false, err
 		}
 		s.at = 0
-		err := t.fill(ctx, s, s.batch)
+		var err error
+		s.batch, err = t.fill(ctx, s, s.batch)
 		if errors.Is(err, io.EOF) {
 			s.batch.N = 0
 			s.out.End()
@@ -246,27 +262,35 @@ func (t *sourceTask) sendUpTo(ctx context.Context, b *stream.Batch, lo, second *
 	return t.send(ctx, b)
 }
 
-// fill reads the next batch of a split inside a turn (K5).
-func (t *sourceTask) fill(ctx context.Context, s *split, b *stream.Batch) error {
+// fill reads the next batch of a split inside a turn (K5), into b or another one, and
+// returns it; err is that of split.fill.
+func (t *sourceTask) fill(ctx context.Context, s *split, b *stream.Batch) (*stream.Batch, error) {
 	if err := t.turn.Begin(); err != nil {
-		return err
+		return b, err
 	}
 	defer t.turn.End(0)
 	before := s.read
-	err := s.fill(b, t.job.graph.Settings.BatchRows, t.job.now(), t.bad.add)
+	rows, now := t.job.graph.Settings.BatchRows, t.job.now()
+	var err error
+	if s.ahead == nil {
+		err = s.fill(b, rows, now, t.bad.add)
+	} else {
+		t.pool.Put(b)
+		b, err = s.fillAhead(ctx, rows, now, t.bad.add)
+	}
 	if ferr := t.bad.flush(ctx, t.turn); ferr != nil {
-		return ferr
+		return b, ferr
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		return err
+		return b, err
 	}
 	if berr := t.bad.budget(t.spec.ID, t.job.graph.Settings.BadBudget, s.read-before); berr != nil {
 		if verr := s.verify(ctx); verr != nil { // the records are not to blame
-			return verr
+			return b, verr
 		}
-		return berr
+		return b, berr
 	}
-	return err
+	return b, err
 }
 
 // send gives a batch to every step that reads the source. The caller has a turn, unless
@@ -372,8 +396,8 @@ func (t *sourceTask) followNext(ctx context.Context, i int, s *split) error {
 		return err
 	}
 	defer t.turn.End(0)
-	b := t.pool.Get(nil)
-	if err := t.fill(ctx, s, b); errors.Is(err, io.EOF) {
+	b, err := t.fill(ctx, s, t.pool.Get(nil))
+	if errors.Is(err, io.EOF) {
 		t.end(i, s)
 	} else if err != nil {
 		return err

@@ -166,6 +166,7 @@ func TestATaskThatWaitsHoldsNoTurn(t *testing.T) {
 		files      map[string]string
 	}{
 		{"queues and sinks", turnsJob, turnsInput()},
+		{"decoders", turnsJob, map[string]string{"in.jsonl": turnsInput()["in0.jsonl"]}},
 		{"a sink in the middle of a batch", fireJob, fireInput()},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -175,6 +176,7 @@ func TestATaskThatWaitsHoldsNoTurn(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					out := &gate{open: make(chan struct{})}
 					o := engine.Options{Env: env.Real(), Stdout: out, FirstStart: time.Now()}
+					o.Env.Cores = 3
 					one := newOneTurn(t)
 					if turns {
 						o.Turns = one
@@ -228,11 +230,22 @@ func loadTurns(t *testing.T, yaml string, files map[string]string) *job.Graph {
 
 // A job that is stopped while its tasks wait for the turn of another ends.
 func TestAJobEndsWhileItWaitsForItsTurn(t *testing.T) {
-	g := loadTurns(t, turnsJob, turnsInput())
+	testAJobEnds(t, turnsInput())
+}
+
+// The same where the tasks of a source have decoders.
+func TestAJobWithDecodersEndsWhileItWaitsForItsTurn(t *testing.T) {
+	testAJobEnds(t, map[string]string{"in.jsonl": turnsInput()["in0.jsonl"]})
+}
+
+func testAJobEnds(t *testing.T, files map[string]string) {
+	g := loadTurns(t, turnsJob, files)
 	synctest.Test(t, func(t *testing.T) {
 		one := newOneTurn(t)
 		out := &gate{open: make(chan struct{})}
-		j, err := engine.New(t.Context(), g, engine.Options{Env: env.Real(), Stdout: out, FirstStart: time.Now(), Turns: one})
+		o := engine.Options{Env: env.Real(), Stdout: out, FirstStart: time.Now(), Turns: one}
+		o.Env.Cores = 3
+		j, err := engine.New(t.Context(), g, o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,8 +7,8 @@
 //
 // Files: decode.go, the contract; place.go, where in the split the decoder is and
 // what a bad record becomes; row.go, from values to columns; json.go with
-// projection.go, scan.go, text.go and number.go, JSON lines; csv.go with
-// csv_header.go and csv_value.go, CSV.
+// projection.go, scan.go, text.go and number.go, JSON lines; lines.go, how several can
+// share a split of them; csv.go with csv_header.go and csv_value.go, CSV.
 package decode
 
 import (

@@ -56,11 +56,13 @@ func (p *place) skipRest(d []byte) int {
 
 // bom returns how many bytes a byte order mark takes at the start of the split.
 func (p *place) bom(d []byte) int {
-	if p.offset == 0 && bytes.HasPrefix(d, []byte("\xef\xbb\xbf")) {
-		return 3
+	if p.offset == 0 && bytes.HasPrefix(d, []byte(byteOrderMark)) {
+		return len(byteOrderMark)
 	}
 	return 0
 }
+
+const byteOrderMark = "\xef\xbb\xbf"
 
 // trimCR drops a carriage return that belongs to the line end.
 func trimCR(rec []byte) []byte {

@@ -19,7 +19,7 @@ const (
 )
 
 var defaults = [...]Default{
-	{"parallelism", "", "1", "one task reads and one computes; a step without a key always runs as one"},
+	{"parallelism", "", "1", "one task reads and one computes; a step without a key always runs as one. With more, those that read have decoders beside them"},
 	{"max_parallelism", "", "128", "the number of key groups, the units in which state moves; a job keeps it for life"},
 	{"settings.batch.rows", "", "1024", "enough to make a call into a plug-in cheap, small enough for the cache"},
 	{"settings.batch.linger", followed, "20ms", "how long a record of a quiet input waits for company"},

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 )
 
@@ -23,11 +24,14 @@ type Env struct {
 	// OpenFiles is how many files and connections the process may have open at once;
 	// 0 if nobody knows.
 	OpenFiles int
+	// Cores is how many goroutines can compute at once; 0 if nobody knows: then nothing is
+	// done side by side that need not be.
+	Cores int
 }
 
 // Real returns the machine's own clock and files.
 func Real() Env {
-	return Env{Clock: realClock{}, FS: realFS{}, Rand: rand.Reader, OpenFiles: openFiles()}
+	return Env{Clock: realClock{}, FS: realFS{}, Rand: rand.Reader, OpenFiles: openFiles(), Cores: runtime.GOMAXPROCS(0)}
 }
 
 // Clock tells processing time.
