@@ -30,7 +30,7 @@ func PlanOf(g *job.Graph, st *job.Step) window.Choice {
 	if st.Evictor != nil {
 		spec.fields = append(spec.fields, stream.Field{Name: st.Evictor.Field})
 	}
-	s := window.Spec{Sources: fromSources(g, st)}
+	s := window.Spec{Sources: fromSources(g, st), HotKeys: st.HotKeys}
 	s.Key = make([]stream.Field, len(st.Key))
 	s.Lateness = ms(st.AllowedLateness)
 	if err := shape(spec, &s, declaredCode); err != nil {

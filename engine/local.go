@@ -12,20 +12,21 @@ import (
 	"tidemark/engine/window"
 )
 
-// local is the way of one task to a step over all keys whose senders add their records up
-// first (P4). The task that sends owns it.
+// local is the way of one task to a step whose senders add records up first (P4). The task
+// that sends owns it.
 type local struct {
 	*window.Local
 	step   *stepSpec
-	sender int // its number at the step's task
+	sender int // its number at the step's tasks
+	key    []int
 	edge   *edge
-	inbox  *exchange.Inbox // of the step's one task
+	tasks  []*exchange.Inbox
 
 	refusals refusals
 }
 
 // newLocal gives an edge the functions to add up with.
-func (j *Job) newLocal(ctx context.Context, st *stepSpec, sender int, e *edge, inbox *exchange.Inbox) (*local, error) {
+func (j *Job) newLocal(ctx context.Context, st *stepSpec, sender int, key []int, e *edge, tasks []*exchange.Inbox) (*local, error) {
 	s, err := j.windowSpec(e.turn.of(ctx), st)
 	if err != nil {
 		return nil, fmt.Errorf("step %s: %w", st.ID, err)
@@ -35,8 +36,8 @@ func (j *Job) newLocal(ctx context.Context, st *stepSpec, sender int, e *edge, i
 			return nil, fmt.Errorf("step %s: %w", st.ID, err)
 		}
 	}
-	l := &local{step: st, sender: sender, edge: e, inbox: inbox, refusals: j.newRefusals(st)}
-	if l.Local, err = window.NewLocal(s, j.graph.Settings.OrderReplay, l.refused); err != nil {
+	l := &local{step: st, sender: sender, key: key, edge: e, tasks: tasks, refusals: j.newRefusals(st)}
+	if l.Local, err = window.NewLocal(s, key, j.graph.Settings.OrderReplay, l.refused); err != nil {
 		s.Process = nil
 		return nil, errors.Join(fmt.Errorf("step %s: %w", st.ID, err), closeFunctions(&s))
 	}
@@ -69,7 +70,7 @@ type downstream struct {
 	to *local
 }
 
-func (d downstream) Joined() uint64 { return d.to.inbox.Joined(d.to.sender) }
+func (d downstream) Joined() uint64 { return exchange.Joined(d.to.tasks, d.to.sender) }
 
 var _ window.Downstream = downstream{}
 

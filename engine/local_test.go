@@ -120,29 +120,40 @@ func TestAllKeysWindowsAreAddedUpAtTheSenders(t *testing.T) {
 func TestASenderHoldsOnlySoManySlices(t *testing.T) {
 	var in strings.Builder
 	for i := range 3000 {
-		for range 2 {
-			fmt.Fprintf(&in, `{"ts":%d,"k":"a","v":%d,"x":0.1,"one":1}`+"\n", (i*7919)%3000*1000, i)
+		for _, k := range []string{"a", "b"} {
+			fmt.Fprintf(&in, `{"ts":%d,"k":%q,"v":%d,"x":0.1,"one":1}`+"\n", (i*7919)%3000*1000, k, i)
 		}
 	}
 	files := map[string]string{"in-a.jsonl": in.String(), "in-b.jsonl": in.String()}
 	job := strings.Replace(allKeysJob, "WINDOW", "tumbling: 1s", 1)
 	set := "sources.in.watermark.out_of_orderness=2h"
-	lines, _, err := run(t, strings.Replace(job, "KEY", "key: [one]", 1), files, set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var first []string
-	for _, c := range [][2]int{{1024, 1}, {7, 2}} {
-		got, report, err := run(t, strings.Replace(job, "    KEY\n", "", 1), files, set, fmt.Sprint("settings.batch.rows=", c[0]), fmt.Sprint("parallelism=", c[1]))
+	for _, j := range []struct {
+		plain, added string
+		partials     int64
+	}{
+		{"key: [one]", "parallelism: 1", 6000},
+		// More partials leave at once than a batch holds.
+		{"key: [k]", "key: [k]\n    hot_keys: 2", 12_000},
+	} {
+		lines, _, err := run(t, strings.Replace(job, "KEY", j.plain, 1), files, set)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if first == nil {
-			first = got
-			sameRows(t, rowsOf(t, got), rowsOf(t, lines))
-		}
-		if l := report.Steps[0].Inputs[0]; l.Partials != 6000 || l.InPartials != 12_000 || !slices.Equal(got, first) {
-			t.Errorf("%d records in %d partials, same rows: %t", l.InPartials, l.Partials, slices.Equal(got, first))
+		slices.Sort(lines)
+		var first []string
+		for _, c := range [][2]int{{1024, 1}, {7, 2}} {
+			got, report, err := run(t, strings.Replace(job, "KEY", j.added, 1), files, set, fmt.Sprint("settings.batch.rows=", c[0]), fmt.Sprint("parallelism=", c[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(got) // tasks write side by side
+			if first == nil {
+				first = got
+				sameRows(t, rowsOf(t, got), rowsOf(t, lines))
+			}
+			if l := report.Steps[0].Inputs[0]; l.Partials != j.partials || l.InPartials != 12_000 || !slices.Equal(got, first) {
+				t.Errorf("%s: %d records in %d partials, same rows: %t", j.added, l.InPartials, l.Partials, slices.Equal(got, first))
+			}
 		}
 	}
 }
@@ -199,6 +210,142 @@ func TestARefusalAmongRecordsThatAreAddedUp(t *testing.T) {
 			for _, s := range report.Sinks {
 				if s.From == "s.failed" && (len(s.Last) != 1 || !strings.Contains(s.Last[0], c.failed)) {
 					t.Errorf("set aside: %v, want %s", s.Last, c.failed)
+				}
+			}
+		})
+	}
+}
+
+// hotKeysJob has windows by key; HOT is the setting under test or nothing.
+const hotKeysJob = `
+version: 1
+job: t
+sources:
+  in:
+    file: {path: "in*.jsonl"}
+    format: json
+    schema: {k: string, v: int64, x: float64}
+    time: {field: ts, unit: ms}
+    watermark: {out_of_orderness: 1s}
+steps:
+  s:
+    from: in
+    filter: v % 50 != 7
+    key: [k]
+    null_key: NULLS
+    HOT
+    window: {WINDOW, allowed_lateness: 2s}
+    aggregates:
+      n: {function: count}
+      seen: {function: distinct, columns: {value: v}}
+      top: {function: top_k, columns: {value: v}, args: {k: 3}}
+      sum: {function: sum, columns: {value: v}}
+      x: {function: sum, columns: {value: x}}
+      mean: {function: mean, columns: {value: x}}
+sinks:
+  out: {from: s, stdout: {}, time_format: ms}
+`
+
+type hotKeysRow struct {
+	Key struct{ K *string }
+	allKeysRow
+	Value struct {
+		N, Seen, Sum int64
+		Top          json.RawMessage
+		X, Mean      float64
+	}
+}
+
+// Keys that have a great part of all records are added up where these are read. Rows are
+// those of the tasks that see every record, but for the last bits of sums of floats, and
+// those are the same at any batch size and parallelism.
+func TestHotKeysAreAddedUpAtTheSenders(t *testing.T) {
+	files := map[string]string{}
+	for f := range 3 {
+		var in strings.Builder
+		for i := range 6000 {
+			ts := 86_388_000 + i*4 + (i*7919+f*13)%1000
+			if i%100 == 99 {
+				ts -= 1000 + i*37%12_000 // late, or allowed to be
+			}
+			key := `"hot"`
+			switch n := (i*i + f) % 97; {
+			case n < 3:
+				key = "null"
+			case n < 60:
+				key = fmt.Sprintf(`"k%d"`, n)
+			}
+			fmt.Fprintf(&in, `{"ts":%d,"k":%s,"v":%d,"x":%v}`+"\n", ts, key, (i-3000)%500, float64((i*31+f)%1000)/7)
+		}
+		files[fmt.Sprintf("in-%d.jsonl", f)] = in.String()
+	}
+	rowsOf := func(lines []string) map[string]hotKeysRow {
+		rows := map[string]hotKeysRow{}
+		for _, l := range lines {
+			var r hotKeysRow
+			if err := json.Unmarshal([]byte(l), &r); err != nil {
+				t.Fatalf("%v in %s", err, l)
+			}
+			key := "null"
+			if r.Key.K != nil {
+				key, r.Key.K = *r.Key.K, nil
+			}
+			rows[fmt.Sprint(key, r.Window, r.Revision)] = r
+		}
+		if len(rows) != len(lines) {
+			t.Fatalf("%d of %d rows are different", len(rows), len(lines))
+		}
+		return rows
+	}
+	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }
+	for n, window := range []string{"tumbling: 1s", "sliding: {size: 5s, slide: 1s}", "sliding: {size: 5s, slide: 2s, offset: 300ms}", "day: UTC"} {
+		t.Run(window, func(t *testing.T) {
+			nulls := []string{"keep", "drop"}[n%2]
+			job := strings.NewReplacer("WINDOW", window, "NULLS", nulls).Replace(hotKeysJob)
+			lines, plain, err := run(t, strings.Replace(job, "    HOT\n", "", 1), files)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, led := rowsOf(lines), plain.Steps[0].Inputs[0]
+			if led.Partials != 0 || led.Late == 0 || led.LateAccepted == 0 || led.Filtered == 0 {
+				t.Fatalf("the job without hot keys shows nothing: %+v", led)
+			}
+			for _, hot := range []int{1, 4, 1024} {
+				var first []string
+				for _, c := range [][2]int{{1024, 1}, {1, 2}, {7, 4}, {100, 3}} {
+					got, report, err := run(t, strings.Replace(job, "HOT", fmt.Sprint("hot_keys: ", hot), 1), files, fmt.Sprint("settings.batch.rows=", c[0]), fmt.Sprint("parallelism=", c[1]))
+					if err != nil {
+						t.Fatal(err)
+					}
+					l := report.Steps[0].Inputs[0]
+					if l.Partials == 0 || (hot == 1024) != (l.InPartials > l.Counted*9/10) || hot == 4 && l.InPartials < l.Counted/4 {
+						t.Errorf("%d hot keys: %d of %d records in %d partials", hot, l.InPartials, l.Counted, l.Partials)
+					}
+					l.Partials, l.InPartials = 0, 0
+					if l != led {
+						t.Errorf("%d hot keys, batches of %d, parallelism %d: ledger\n%+v, without\n%+v", hot, c[0], c[1], l, led)
+					}
+					slices.Sort(got) // tasks write side by side
+					if first == nil {
+						first = got
+						rows := rowsOf(got)
+						if len(rows) != len(want) {
+							t.Errorf("%d hot keys: %d rows, want %d", hot, len(rows), len(want))
+						}
+						for at, w := range want {
+							g := rows[at]
+							if !near(g.Value.X, w.Value.X) || !near(g.Value.Mean, w.Value.Mean) {
+								t.Errorf("%s: sum %v and mean %v, want %v and %v", at, g.Value.X, g.Value.Mean, w.Value.X, w.Value.Mean)
+							}
+							g.Value.X, g.Value.Mean = w.Value.X, w.Value.Mean
+							if fmt.Sprintf("%+v", g) != fmt.Sprintf("%+v", w) {
+								t.Errorf("%s: %+v, want %+v", at, g, w)
+							}
+						}
+					}
+					if !slices.Equal(got, first) {
+						t.Errorf("%d hot keys, batches of %d, parallelism %d: rows differ from those of the first run", hot, c[0], c[1])
+					}
 				}
 			}
 		})

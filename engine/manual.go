@@ -199,7 +199,7 @@ func (m *Manual) Restore(ctx context.Context) error {
 
 func (m *Manual) restoreLocal(ctx context.Context, e *edge) error {
 	old := e.local
-	next, err := m.job.newLocal(ctx, old.step, old.sender, e, old.inbox)
+	next, err := m.job.newLocal(ctx, old.step, old.sender, old.key, e, old.tasks)
 	if err != nil {
 		return err
 	}

@@ -32,8 +32,9 @@ type stepSpec struct {
 	join    *joinSpec        // nil: no join
 	sides   []sideSpec       // side outputs of its process function
 
-	// Of its senders, which do some of its work where it is over all keys (P4): records
-	// that they have added up, and that a function has refused.
+	// Of its senders, which do some of its work where the plan says so (P4): records that
+	// they have added up, and that a function has refused.
+	adds           bool
 	added, refused atomic.Int64
 }
 
@@ -242,7 +243,7 @@ func (j *Job) planTasks(ctx context.Context, spec *stepSpec, inputs []*feed) err
 		inboxes = append(inboxes, t.inbox)
 	}
 	j.feedsByID[spec.ID] = out
-	adds := spec.Windowed() && PlanOf(j.graph, spec.Step).Local
+	spec.adds = spec.Windowed() && PlanOf(j.graph, spec.Step).Local
 	n := 0
 	for i, in := range inputs {
 		for _, t := range in.tasks {
@@ -252,8 +253,8 @@ func (j *Job) planTasks(ctx context.Context, spec *stepSpec, inputs []*feed) err
 			}
 			t.addEdge(e)
 			e.router = exchange.NewRouter(n, spec.keyCols[i], j.graph.MaxParallelism, inboxes, t.store(), t.cpu().rest)
-			if adds {
-				if e.local, err = j.newLocal(ctx, spec, n, e, inboxes[0]); err != nil {
+			if spec.adds {
+				if e.local, err = j.newLocal(ctx, spec, n, spec.keyCols[i], e, inboxes); err != nil {
 					return err
 				}
 			}

@@ -18,7 +18,7 @@ import (
 func (j *Job) windowSpec(ctx context.Context, st *stepSpec) (window.Spec, error) {
 	s := window.Spec{Groups: j.graph.MaxParallelism}
 	s.Key, s.DropNullKey = st.key, st.NullKey == job.Drop
-	s.Sources = fromSources(j.graph, st.Step)
+	s.Sources, s.HotKeys = fromSources(j.graph, st.Step), st.HotKeys
 	s.Lateness = ms(st.AllowedLateness)
 	s.SetAside = st.OnError == job.DeadLetter
 	s.Guard = newGuard(st.Step, s.Groups)

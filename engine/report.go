@@ -99,12 +99,13 @@ type SinkReport struct {
 type merger struct {
 	graph   *job.Graph
 	out     Report
-	waiting map[string]int      // tasks of an operator that have not answered
-	within  map[string][]string // what the steps without tasks read
+	waiting map[string]int       // tasks of an operator that have not answered
+	within  map[string][]string  // what the steps without tasks read
+	added   map[string]*stepSpec // steps whose senders do some of their work
 }
 
 func (j *Job) merger() *merger {
-	m := &merger{graph: j.graph, waiting: map[string]int{}, within: map[string][]string{}}
+	m := &merger{graph: j.graph, waiting: map[string]int{}, within: map[string][]string{}, added: map[string]*stepSpec{}}
 	for _, s := range j.sources {
 		m.out.Sources = append(m.out.Sources, SourceReport{ID: s.ID, Splits: []SplitReport{}})
 	}
@@ -120,6 +121,9 @@ func (j *Job) merger() *merger {
 	}
 	for _, t := range j.keyed {
 		m.waiting[t.step.ID]++
+		if t.step.adds {
+			m.added[t.step.ID] = t.step
+		}
 	}
 	for _, t := range j.sinks {
 		m.out.Sinks = append(m.out.Sinks, t.report())
@@ -214,6 +218,16 @@ func (s *StepReport) add(l Ledger) {
 	s.Inputs = append(s.Inputs, l)
 }
 
+// ofSenders adds what the senders of a step have done of its work (P4). All of its tasks
+// have answered: what they have got in partials was added up before.
+func (s *StepReport) ofSenders(spec *stepSpec) {
+	l := &s.Inputs[0]
+	l.Failed += spec.refused.Load()
+	held := spec.added.Load() - l.InPartials // on time by the sender's watermark, so that nothing makes them late
+	l.Counted += held
+	l.Open += held
+}
+
 func (m *merger) done() Report {
 	for id, n := range m.waiting {
 		if n > 0 {
@@ -222,8 +236,12 @@ func (m *merger) done() Report {
 	}
 	slices.Sort(m.out.Busy)
 	for i := range m.out.Steps {
-		if s := &m.out.Steps[i]; m.within[s.ID] != nil {
+		s := &m.out.Steps[i]
+		if m.within[s.ID] != nil {
 			s.Watermark = m.watermark(s.ID)
+		}
+		if spec := m.added[s.ID]; spec != nil && m.waiting[s.ID] == 0 {
+			s.ofSenders(spec)
 		}
 	}
 	for i := range m.graph.Steps {

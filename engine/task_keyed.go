@@ -268,18 +268,7 @@ func (t *keyedTask) RefusedPane(key []byte, w stream.Window, f *udf.Failure) err
 
 // report is the task's part of the step's report.
 func (t *keyedTask) report() StepReport {
-	r := StepReport{ID: t.step.ID, Watermark: t.op.Watermark(), Panes: t.op.held(), State: t.op.Bytes(), Rows: t.rows, Updates: t.updates, Inputs: t.op.ledgers(t.step.From), Disabled: t.op.disabled()}
-	t.ofSenders(&r)
-	return r
-}
-
-// ofSenders adds what the senders of a step over all keys have done of its work (P4).
-func (t *keyedTask) ofSenders(r *StepReport) {
-	l := &r.Inputs[0]
-	l.Failed += t.step.refused.Load()
-	held := t.step.added.Load() - l.InPartials // on time by the sender's watermark, so that nothing makes them late
-	l.Counted += held
-	l.Open += held
+	return StepReport{ID: t.step.ID, Watermark: t.op.Watermark(), Panes: t.op.held(), State: t.op.Bytes(), Rows: t.rows, Updates: t.updates, Inputs: t.op.ledgers(t.step.From), Disabled: t.op.disabled()}
 }
 
 var _ window.Output = (*keyedTask)(nil)

@@ -153,8 +153,11 @@ func planOf(g *job.Graph, s *job.Step) plan {
 	default:
 		p.Cost = fmt.Sprintf("one accumulator for each key and open window; a record touches %d; %s", overlap, callbacks)
 	}
-	if c.Local {
+	switch {
+	case c.Local && len(s.Key) == 0:
 		p.Cost += "; the task gets one partial for each file and slice, and records that are late as they are"
+	case c.Local:
+		p.Cost += fmt.Sprintf("; tasks get one partial for each file, slice and one of up to %s in it, and other records as they are", count(int64(s.HotKeys), "key"))
 	}
 	return p
 }

@@ -314,6 +314,15 @@ func (in *Inbox) trailing(b *stream.Batch, wm stream.Time) *stream.Batch {
 // sender's. Any goroutine may call it.
 func (in *Inbox) Joined(sender int) uint64 { return in.queues[sender].joined.Load() }
 
+// Joined is what all of several receivers of a sender have seen.
+func Joined(by []*Inbox, sender int) uint64 {
+	least := by[0].Joined(sender)
+	for _, in := range by[1:] {
+		least = min(least, in.Joined(sender))
+	}
+	return least
+}
+
 func (in *Inbox) allClosed() bool {
 	for i := range in.queues {
 		if !in.queues[i].closed {

@@ -15,6 +15,9 @@ type Variant struct {
 	Parallelism int
 	// Operator is the one that is used; the plan's where the step cannot be run so.
 	Operator Operator
+	// HotKeys is how many keys of a slice are added up before records are routed, if the
+	// scenario has keys and the step can be run so; 0: none.
+	HotKeys int
 	// Trigger has user code decide when windows fire; nil: built-in triggers do.
 	Trigger UserTrigger
 	// Assigner has user code decide which windows records are in; nil: built-in assigners do.
@@ -28,6 +31,9 @@ func (v Variant) String() string {
 	}
 	if v.Operator != Planned {
 		text += ", " + string(v.Operator)
+	}
+	if v.HotKeys > 0 {
+		text += fmt.Sprintf(", %d hot keys", v.HotKeys)
 	}
 	if v.Trigger != nil {
 		text += ", triggers of users"
@@ -53,6 +59,9 @@ func Variants(s *spec.Scenario) []Variant {
 			}
 			for _, op := range operators(s) {
 				out = append(out, Variant{Together: together, Parallelism: p, Operator: op})
+			}
+			if s.Job.IsKeyed() && s.Job.Window != nil {
+				out = append(out, Variant{Together: together, Parallelism: p, HotKeys: p})
 			}
 			if s.Job.Window != nil {
 				out = append(out, Variant{Together: together, Parallelism: p, Trigger: InUserCode},

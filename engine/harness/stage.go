@@ -132,10 +132,11 @@ func (g *stage) open() error {
 		if err != nil {
 			return err
 		}
+		s.HotKeys = g.variant.HotKeys
 		if !window.Plan(s).Local {
 			continue
 		}
-		l, err := window.NewLocal(s, false, g.tasks[0].Refused)
+		l, err := window.NewLocal(s, key, false, g.tasks[0].Refused)
 		if err != nil {
 			return err
 		}
@@ -151,7 +152,13 @@ type downstream struct {
 	input stream.SourceID
 }
 
-func (d downstream) Joined() uint64 { return d.stage.tasks[0].inbox.Joined(int(d.input)) }
+func (d downstream) Joined() uint64 {
+	var by []*exchange.Inbox
+	for _, t := range d.stage.tasks {
+		by = append(by, t.inbox)
+	}
+	return exchange.Joined(by, int(d.input))
+}
 
 // open makes the operator of a subtask.
 func (t *task) open(interval bool) (err error) {
@@ -347,7 +354,9 @@ func (g *stage) probe() {
 		}
 	}
 	for _, l := range g.locals {
-		l.Each(func(w stream.Window) { s.Panes = append(s.Panes, spec.Pane{Key: spec.Null, Window: span(w)}) })
+		l.Each(func(key []byte, w stream.Window) {
+			s.Panes = append(s.Panes, spec.Pane{Key: g.keyOf(key), Window: span(w)})
+		})
 	}
 	slices.Sort(s.Left)
 	slices.Sort(s.Right)

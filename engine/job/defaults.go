@@ -85,6 +85,9 @@ const (
 	maxAggregates = 64
 	maxKeyFields  = 16 // a key is copied for each result row
 	maxPath       = 16 // names of a nested field
+	// maxHotKeys bounds what a sender holds of one slice. A key that is not among so many has
+	// too few records to matter.
+	maxHotKeys = 1024
 	// maxKeyGroups is what Flink allows too, so that a job can move there.
 	maxKeyGroups  = 32768
 	maxBatchRows  = 1 << 16

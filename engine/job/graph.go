@@ -199,6 +199,7 @@ type Step struct {
 	OnError     string   // "fail" or "dead_letter"
 	Disable     *Disable // with dead_letter: turns off plug-ins that keep failing; nil: none
 	NullKey     string   // "keep" or "drop"
+	HotKeys     int      // keys of a slice that those that send to the step add up; 0: none
 	Parallelism int      // 1 for a stateless step, which runs in the tasks of what it reads
 	AcceptCost  bool     // the owner knows that the step calls its trigger very often (L7)
 }

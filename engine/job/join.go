@@ -24,6 +24,7 @@ func (r *reader) joining(s *stepSpec, o *object) {
 		}
 	}
 	o.without("aggregates", "a join gives the records that belong together; compute of its results in a step behind it")
+	o.without("hot_keys", "a join needs the records themselves")
 	kind, _ := scalar(c, "kind", choice(WindowJoin, CoGroupJoin, IntervalJoin))
 	j.Kind = kind
 	r.joinKey(s, o, c, left, right)

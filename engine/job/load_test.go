@@ -406,6 +406,9 @@ func describeStep(b *bytes.Buffer, s *job.Step) {
 	if e := s.Evictor; e != nil {
 		fmt.Fprintf(b, "  evictor %+v\n", *e)
 	}
+	if s.HotKeys > 0 {
+		fmt.Fprintf(b, "  hot keys %d\n", s.HotKeys)
+	}
 	if s.AcceptCost {
 		b.WriteString("  accepts its cost\n")
 	}

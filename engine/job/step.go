@@ -63,7 +63,7 @@ func (r *reader) step(s *stepSpec) {
 	if o == nil {
 		return
 	}
-	o.known = []string{"from", "filter", "derive", "map", "project", "key", "window", "trigger", "evictor", "aggregates", "process", "apply", "on_error", "null_key", "parallelism", "accept_cost"}
+	o.known = []string{"from", "filter", "derive", "map", "project", "key", "window", "trigger", "evictor", "aggregates", "process", "apply", "on_error", "null_key", "hot_keys", "parallelism", "accept_cost"}
 	has := func(key string) bool { return o.n.find(key) != nil }
 	computes := has("filter") || has("derive") || has("map") || has("project")
 	switch {
@@ -93,7 +93,7 @@ func (r *reader) stateless(s *stepSpec, o *object) {
 		s.out = r.project(s, o, r.mapping(s, o, in))
 	}
 	const why = "the step has neither a window nor aggregates, so it passes records on one by one"
-	for _, key := range []string{"key", "null_key", "trigger", "evictor", "accept_cost"} {
+	for _, key := range []string{"key", "null_key", "hot_keys", "trigger", "evictor", "accept_cost"} {
 		o.without(key, why)
 	}
 	o.without("parallelism", "a step without a window runs in the tasks of what it reads")
@@ -243,11 +243,13 @@ func (r *reader) key(s *stepSpec, o *object, in *shape) {
 			r.note(o.sub("parallelism"), "1", place{})
 		}
 		o.without("null_key", "the step has no key")
+		o.without("hot_keys", "the step has no key; those that send to it add up all records where they can")
 		return
 	case n.kind == sequenceNode && len(n.items) == 0:
 		r.report(n.at, "%s is empty; leave it out to compute over all keys", o.sub("key"))
 	}
 	r.tasks(s, o)
+	s.HotKeys, _ = scalar(o, "hot_keys", integer(1, maxHotKeys))
 }
 
 // tasks reads what a step with a key has: a number of tasks, and a way with nulls.

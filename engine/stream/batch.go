@@ -40,9 +40,9 @@ type Batch struct {
 	// NextPos is the least place in that split that the sender's next row can have.
 	NextPos int64
 
-	// Partial: the rows are no records but sums of some, made by their sender for windows
-	// over all keys (P4). They have no columns; Raw holds the sums, which package window
-	// writes and reads, and Time lies in the slice that they are of.
+	// Partial: the rows are no records but sums of some, made by their sender (P4). They
+	// have keys and no columns; Raw holds the sums, which package window writes and reads,
+	// and Time lies in the slice that they are of.
 	Partial bool
 
 	// Tie orders rows of a step that stand at the same watermark, in an ordered replay:
@@ -138,10 +138,25 @@ func (b *Batch) Keep(rows []uint32) {
 		}
 		col.Truncate(len(rows))
 	}
-	for n, r := range rows {
-		b.Raw[n], b.Pos[n] = b.Raw[r], b.Pos[r]
+	b.N, b.Raw, b.Pos = len(rows), keep(b.Raw, rows), keep(b.Pos, rows)
+}
+
+// KeepWhole is Keep for a batch on its way, whose rows have all that a row has.
+func (b *Batch) KeepWhole(rows []uint32) {
+	b.Keep(rows)
+	b.Split, b.Time, b.WM, b.High = keep(b.Split, rows), keep(b.Time, rows), keep(b.WM, rows), keep(b.High, rows)
+	b.Tie, b.Key, b.Hash = keep(b.Tie, rows), keep(b.Key, rows), keep(b.Hash, rows)
+}
+
+// keep is Keep for one of the things that rows have, or for none of it.
+func keep[T any](s []T, rows []uint32) []T {
+	if len(s) == 0 {
+		return s
 	}
-	b.N, b.Raw, b.Pos = len(rows), b.Raw[:len(rows)], b.Pos[:len(rows)]
+	for n, r := range rows {
+		s[n] = s[r]
+	}
+	return s[:len(rows)]
 }
 
 // AppendTie appends bytes that compare like (end of the window, key): the order in which

@@ -39,11 +39,12 @@ func Subtask(group, parallelism, maxParallelism int) int {
 }
 
 // SetKeys fills Key and Hash from the columns with the given numbers. No columns
-// means one constant key (S98).
+// means one constant key (S98). Partials have their keys, and get hashes.
 func (b *Batch) SetKeys(cols []int) {
 	switch {
 	case b.N == 0:
 		b.Key = b.Key[:0]
+	case b.Partial: // who made the sums has set their keys
 	case len(cols) == 1 && b.Cols[cols[0]].Kind == String:
 		c := &b.Cols[cols[0]]
 		b.Key = append(b.Key[:0], c.Strs...)

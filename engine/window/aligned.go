@@ -74,13 +74,16 @@ func (o *Aligned) Process(b *stream.Batch) error {
 	return o.run(b, o)
 }
 
-// partial takes a partial, of a window over all keys.
+// partial takes a partial.
 func (o *Aligned) partial(b *stream.Batch, i int) error {
 	w := o.window(b.Time[i])
 	if w.MaxTimestamp() <= o.wm {
 		panic(errLatePartial)
 	}
-	table, slot := o.cellOf(o.windows.find(w, o.wm), b.Hash[i], b.Key[i].Bytes(b.Blob))
+	table, slot, err := o.place(o.windows.find(w, o.wm), b.Hash[i], b.Key[i].Bytes(b.Blob))
+	if err != nil {
+		return err
+	}
 	return o.join(cell{table: table, slot: slot, window: w}, b, i)
 }
 
@@ -103,10 +106,10 @@ func (o *Aligned) record(b *stream.Batch, i int) error {
 		return o.out.Late(b, i, w, o.wm)
 	}
 	buck := o.windows.find(w, o.wm)
-	if t := o.tableOf(buck, b.Hash[i]); t.Full(len(key)) {
-		return fault.As(fault.ErrQuota, fmt.Errorf("window %d..%d: the keys of one key group exceed 4 GiB; raise max_parallelism", w.Start, w.End))
+	table, slot, err := o.place(buck, b.Hash[i], key)
+	if err != nil {
+		return err
 	}
-	table, slot := o.cellOf(buck, b.Hash[i], key)
 	o.seg.add(uint32(i), cell{table: table, slot: slot, window: w})
 	if w.MaxTimestamp() > o.wm {
 		return nil
@@ -130,6 +133,15 @@ func (o *Aligned) window(ts stream.Time) stream.Window {
 		o.last = o.tiles.tile(ts)
 	}
 	return o.last
+}
+
+// place is cellOf for a key of the input, which may be one too many.
+func (o *Aligned) place(b *bucket, hash uint64, key []byte) (*state.Cells, int, error) {
+	table := o.tableOf(b, hash)
+	if table.Full(len(key)) {
+		return nil, 0, fault.As(fault.ErrQuota, fmt.Errorf("window %d..%d: the keys of one key group exceed 4 GiB; raise max_parallelism", b.window.Start, b.window.End))
+	}
+	return table, table.Slot(hash, key, o.fresh), nil
 }
 
 // cellOf finds or makes the cell of a key in a window.

@@ -10,10 +10,11 @@ import (
 	"tidemark/engine/udf"
 )
 
-// Local is the sender's half of windows over all keys (P4). They have one task, so each
-// sender adds its records up first, and sends sums of them, partials, in their place:
+// Local is the sender's half of windows whose records come together at one task: those over
+// all keys (P4), and those of a few keys with a great part of all records. Each sender adds
+// its records up first, and sends sums of them, partials, in their place:
 //
-//	source task              the one task of the step
+//	source task              the task of a key
 //	split a ── Local ──┐
 //	                   ├── partials, and records as they are ──> Aligned or Slices
 //	split b ── Local ──┘                                         (partial.go)
@@ -25,12 +26,16 @@ import (
 // tasks: sums of floats have the same bits at any parallelism.
 //
 // Only records ahead of the sender's watermark are added up. Those behind it go as they
-// are, since only the step's task can judge lateness.
+// are, since only the step's task can judge lateness; with them go those of keys that have
+// no sum in their slice (local_keys.go).
 //
 // The sender's goroutine uses it.
 type Local struct {
 	contents
 	cuts    cuts
+	key     []int          // columns of the key; none: over all keys
+	hot     int            // how many keys of a slice have sums
+	nulls   []stream.Field // of the key, where records with a null in it are left out
 	cells   *state.Cells
 	splits  []localSplit // by split
 	due     stream.Time  // the watermark before which the next partial must leave
@@ -46,12 +51,6 @@ type Local struct {
 
 // localSplit is the slices of one split that have records, in order.
 type localSplit []localSlice
-
-type localSlice struct {
-	slice
-	slot int         // in Local.cells
-	time stream.Time // of its first record
-}
 
 // slice is where a record is added up.
 type slice struct {
@@ -141,15 +140,21 @@ type Downstream interface {
 }
 
 // NewLocal makes the half of one sender, of a step for which Plan says so. The functions
-// are its own. ordered says that batches are merged in the order of a replay (T6): then
+// are its own. key has the columns of the step's key in the sender's batches. ordered says that batches are merged in the order of a replay (T6): then
 // partials of several senders must stand in an order that all share. refused takes the
 // records that a function refuses, as Output does.
-func NewLocal(s Spec, ordered bool, refused func(b *stream.Batch, i int, w stream.Window, f *udf.Failure) error) (*Local, error) {
+func NewLocal(s Spec, key []int, ordered bool, refused func(b *stream.Batch, i int, w stream.Window, f *udf.Failure) error) (*Local, error) {
 	cuts, err := cutsOf(s.Assigner)
 	if err != nil {
 		return nil, err
 	}
-	l := &Local{cuts: cuts, ordered: ordered, due: stream.MaxTime, told: stream.MinTime}
+	l := &Local{cuts: cuts, key: key, hot: 1, ordered: ordered, due: stream.MaxTime, told: stream.MinTime}
+	if len(key) > 0 {
+		l.hot = s.HotKeys
+	}
+	if s.DropNullKey {
+		l.nulls = s.Key
+	}
 	if err := l.init(s.Functions, nil, senderOutput{refused}); err != nil {
 		return nil, err
 	}
@@ -160,12 +165,14 @@ func NewLocal(s Spec, ordered bool, refused func(b *stream.Batch, i int, w strea
 // Added counts the records that were added up, which never goes down.
 func (l *Local) Added() int64 { return l.ledger.Counted }
 
-// Each calls f for each window of the records that are added up and have not left, more
-// than once where several slices have some.
-func (l *Local) Each(f func(stream.Window)) {
+// Each calls f for each key and window of the records that are added up and have not left,
+// more than once where several slices have some.
+func (l *Local) Each(f func(key []byte, w stream.Window)) {
 	for _, s := range l.splits {
 		for _, x := range s {
-			l.cuts.windows(x.slice, f)
+			for _, sum := range x.sums {
+				l.cuts.windows(x.slice, func(w stream.Window) { f([]byte(sum.key), w) })
+			}
 		}
 	}
 }
@@ -180,6 +187,9 @@ func (l *Local) Process(b *stream.Batch, to Downstream) ([]*stream.Batch, error)
 	}
 	l.start(b)
 	l.singles = l.singles[:0]
+	if len(l.key) > 0 {
+		b.SetKeys(l.key)
+	}
 	if l.idle || l.joins != to.Joined() {
 		err := l.leave(to, l.reached(stream.MaxTime))
 		l.told = max(l.told, b.Trailing)
@@ -209,9 +219,13 @@ func (l *Local) Process(b *stream.Batch, to Downstream) ([]*stream.Batch, error)
 				}
 				at = 0
 			}
-			l.insert(b.Split[i], at, localSlice{slice: s, slot: l.cells.Alloc(l.fresh), time: b.Time[i]})
+			l.insert(b.Split[i], at, l.newSlice(s, b.Time[i]))
 		}
-		l.seg.add(uint32(i), cell{table: l.cells, slot: l.splits[b.Split[i]][at].slot, window: s.last})
+		if slot, ok := l.slot(&l.splits[b.Split[i]][at], b, i); ok {
+			l.seg.add(uint32(i), cell{table: l.cells, slot: slot, window: s.last})
+		} else {
+			l.singles = append(l.singles, uint32(i))
+		}
 	}
 	trailing, until := b.Trailing, b.Trailing
 	if b.Status == stream.BecameIdle { // the receiver's time goes on without this sender
@@ -233,6 +247,32 @@ func (l *Local) find(split stream.SplitID, number int64) (at int, ok bool) {
 		return n - 1, true
 	}
 	return slices.BinarySearchFunc(s, number, func(x localSlice, number int64) int { return cmp.Compare(x.number, number) })
+}
+
+// newSlice makes a slice without sums.
+func (l *Local) newSlice(s slice, first stream.Time) localSlice {
+	x := localSlice{slice: s, time: first}
+	if len(l.key) > 0 {
+		x.places = map[string]int{}
+	}
+	return x
+}
+
+// slot returns where a row is added up, if it is.
+func (l *Local) slot(s *localSlice, b *stream.Batch, i int) (int, bool) {
+	var key []byte
+	if len(l.key) > 0 {
+		key = b.Key[i].Bytes(b.Blob)
+	}
+	if sum, ok := s.find(key); ok {
+		return sum.slot, true
+	}
+	if len(s.sums) == l.hot || l.nulls != nil && stream.KeyHasNull(key, l.nulls) {
+		return 0, false
+	}
+	sum := localSum{string(key), l.cells.Alloc(l.fresh)}
+	s.add(sum)
+	return sum.slot, true
 }
 
 func (l *Local) insert(split stream.SplitID, at int, x localSlice) {
@@ -293,33 +333,45 @@ func (l *Local) leave(to Downstream, leaving []leaver) error {
 		b.Trailing, b.Next, b.NextPos = next.wm, next.split, next.pos
 		l.out = append(l.out, b)
 	}
-	for len(leaving) > 0 {
-		b := to.Get(nil)
-		b.Source, b.Input, b.Partial = src.Source, src.Input, true
-		n := 0
-		for ; n < len(leaving) && !b.Heavy(); n++ {
-			l.append(b, leaving[n])
+	var b *stream.Batch
+	for i := range leaving {
+		x := &leaving[i]
+		for n, sum := range x.sums {
+			if b == nil {
+				b = to.Get(nil)
+				b.Source, b.Input, b.Partial = src.Source, src.Input, true
+			}
+			l.append(b, x, sum)
+			b.Trailing, b.Next, b.NextPos = x.wm, x.split, x.pos
+			if n+1 == len(x.sums) {
+				b.NextPos++
+			}
+			if b.Heavy() || b.N == maxPartials {
+				l.out = append(l.out, b)
+				b = nil
+			}
 		}
-		last := leaving[n-1]
-		b.Trailing, b.Next, b.NextPos = last.wm, last.split, last.pos+1
-		leaving = leaving[n:]
+	}
+	if b != nil {
 		l.out = append(l.out, b)
 	}
 	return nil
 }
 
-// append moves a slice to a batch of partials.
-func (l *Local) append(b *stream.Batch, x leaver) {
+// append moves a sum to a batch of partials.
+func (l *Local) append(b *stream.Batch, x *leaver, sum localSum) {
 	at := len(b.Blob)
-	w := state.Writer{Buf: b.Blob}
-	l.writeCell(&w, l.cells, x.slot)
+	w := state.Writer{Buf: append(b.Blob, sum.key...)}
+	l.writeCell(&w, l.cells, sum.slot)
 	b.Blob = w.Buf
-	b.Raw = append(b.Raw, stream.Str{Off: uint32(at), Len: uint32(len(b.Blob) - at)})
+	end := at + len(sum.key)
+	b.Key = append(b.Key, stream.Str{Off: uint32(at), Len: uint32(end - at)})
+	b.Raw = append(b.Raw, stream.Str{Off: uint32(end), Len: uint32(len(b.Blob) - end)})
 	b.Time, b.WM, b.High = append(b.Time, x.time), append(b.WM, x.wm), append(b.High, x.time)
 	b.Split, b.Pos = append(b.Split, x.split), append(b.Pos, x.pos)
 	b.N++
-	l.ledger.Open -= int64(l.cells.Rows(x.slot))
-	l.cells.Free(x.slot)
+	l.ledger.Open -= int64(l.cells.Rows(sum.slot))
+	l.cells.Free(sum.slot)
 }
 
 // rows copies the rows that go as they are.
@@ -343,6 +395,11 @@ func (l *Local) end(to Downstream, leaving []leaver) error {
 		return err
 	}
 	if len(l.singles) == src.N {
+		l.out = append(l.out, src)
+		return nil
+	}
+	if len(l.singles) > src.N/4 { // copying rows costs more than memory that is not used
+		src.KeepWhole(l.singles)
 		l.out = append(l.out, src)
 		return nil
 	}
@@ -381,7 +438,11 @@ func (l *Local) Snapshot() []byte {
 		w.Len(len(s))
 		for _, x := range s {
 			w.I64(int64(x.time))
-			l.writeCell(&w, l.cells, x.slot)
+			w.Len(len(x.sums))
+			for _, sum := range x.sums {
+				w.Bytes([]byte(sum.key))
+				l.writeCell(&w, l.cells, sum.slot)
+			}
 		}
 	}
 	return w.Buf
@@ -394,15 +455,25 @@ func (l *Local) Restore(snapshot []byte) error {
 	for split := range r.Len() {
 		l.splits = append(l.splits, nil)
 		for n := range r.Len() {
-			x := localSlice{time: stream.Time(r.I64()), slot: l.cells.Alloc(l.fresh)}
-			var ok bool
-			if x.slice, ok = l.cuts.cut(x.time); !ok || n > 0 && x.number <= l.splits[split][n-1].number {
+			first := stream.Time(r.I64())
+			cut, ok := l.cuts.cut(first)
+			if !ok || n > 0 && cut.number <= l.splits[split][n-1].number {
 				r.Fail(errSlices)
 				break
 			}
-			l.readCell(r, l.cells, x.slot)
+			x := l.newSlice(cut, first)
+			for range r.Len() {
+				key := r.Bytes()
+				if _, ok := x.find(key); ok || len(x.sums) == l.hot {
+					r.Fail(errSlices)
+					break
+				}
+				sum := localSum{string(key), l.cells.Alloc(l.fresh)}
+				x.add(sum)
+				l.readCell(r, l.cells, sum.slot)
+				l.ledger.Open += int64(l.cells.Rows(sum.slot))
+			}
 			l.insert(stream.SplitID(split), n, x)
-			l.ledger.Open += int64(l.cells.Rows(x.slot))
 		}
 	}
 	return r.Err()

@@ -7,9 +7,8 @@ import (
 	"tidemark/engine/stream"
 )
 
-// The receiver's half of windows over all keys: partials that a Local has made come
-// among the records, each before the watermark at which the first window with its
-// records fires.
+// The receiver's half of what senders add up: partials that a Local has made come among
+// the records, each before the watermark at which the first window with its records fires.
 
 // partials is an operator's part in a batch of partials.
 type partials struct {

@@ -1,6 +1,8 @@
 package window
 
 import (
+	"fmt"
+
 	"tidemark/engine/trigger"
 )
 
@@ -10,6 +12,9 @@ type Spec struct {
 	Groups int // number of key groups, max_parallelism
 	// Sources: the records come from sources, perhaps through steps without a window.
 	Sources bool
+	// HotKeys is how many keys of a slice are added up by those that send, if the step has a
+	// key; 0: none.
+	HotKeys int
 }
 
 // Contents is how a pane keeps what it has taken (P1).
@@ -24,7 +29,8 @@ const (
 // Choice is the physical plan of a step: a pure function of its Spec (P1–P3).
 type Choice struct {
 	Contents Contents
-	// Local: the step is over all keys, and its senders add their records up first (P4).
+	// Local: the step is over all keys, or has hot ones, and its senders add records up
+	// first (P4).
 	Local bool
 	// Bulk: no trigger is asked, since the ends of windows alone decide.
 	Bulk   bool
@@ -34,18 +40,37 @@ type Choice struct {
 // Plan chooses how a step is run.
 func Plan(s Spec) Choice {
 	c := s.choose()
-	if c.Local = s.local(c); c.Local {
+	reason := s.alone(c)
+	c.Local = reason == "" && (len(s.Key) == 0 || s.HotKeys > 0)
+	switch {
+	case c.Local && len(s.Key) == 0:
 		c.Reason += "; since one task has all keys, those that send to it add records up first"
+	case c.Local:
+		c.Reason += fmt.Sprintf("; since some keys may have a great part of all records, those that send add up the records of the first %d keys of each slice", s.HotKeys)
+	case s.HotKeys > 0:
+		c.Reason += "; hot_keys has no effect: " + reason
 	}
 	return c
 }
 
-// local reports whether senders may add up: where there is one task for all keys, and
-// functions do not mind the order of records. The results of other windows are not added
-// up, since which task sends them depends on the parallelism, and with it the shape of
-// sums would. Where plug-ins may be disabled, one task has to see their failures in order.
-func (s *Spec) local(c Choice) bool {
-	return c.Bulk && !s.Assigner.Merging() && s.Guard == nil && len(s.Key) == 0 && s.Sources && s.shareable()
+// alone says why those that send may not add records up, if so. The results of other
+// windows are not added up, since which task sends them depends on the parallelism, and with
+// it the shape of sums would. Where plug-ins may be disabled, one task has to see their
+// failures in order.
+func (s *Spec) alone(c Choice) string {
+	switch {
+	case !c.Bulk:
+		return "windows do not fire at their ends alone"
+	case s.Assigner.Merging():
+		return "sessions have no end that is known beforehand"
+	case !s.shareable():
+		return "a function minds the order of records"
+	case s.Guard != nil:
+		return "one task must see all failures of a plug-in that may be disabled"
+	case !s.Sources:
+		return "the records are results of windows"
+	}
+	return ""
 }
 
 func (s *Spec) choose() Choice {

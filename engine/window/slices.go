@@ -124,7 +124,7 @@ func (o *Slices) Process(b *stream.Batch) error {
 	return o.run(b, o)
 }
 
-// partial takes a partial, of windows over all keys.
+// partial takes a partial.
 func (o *Slices) partial(b *stream.Batch, i int) error {
 	slice := o.grid.slice(b.Time[i])
 	if slice <= o.reach {
