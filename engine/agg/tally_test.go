@@ -142,3 +142,26 @@ func BenchmarkTally(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkMerge(b *testing.B) {
+	for _, counted := range []bool{false, true} {
+		for _, sizes := range [][2]int{{1000, 1000}, {10_000, 30}} {
+			b.Run(fmt.Sprintf("counted %t, %d and %d values", counted, sizes[0], sizes[1]), func(b *testing.B) {
+				r := rand.New(rand.NewPCG(1, 3))
+				var lists [2][]byte
+				for i, n := range sizes {
+					values := map[string]uint64{}
+					for len(values) < n {
+						values[fmt.Sprintf("u%08d", r.IntN(3_000_000))] = 1
+					}
+					lists[i] = listOf(values, counted)
+				}
+				var sum []byte
+				for b.Loop() {
+					sum, _ = mergeValues(sum[:0], lists[0], lists[1], counted)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*(sizes[0]+sizes[1])), "ns/value")
+			})
+		}
+	}
+}

@@ -110,10 +110,22 @@ func mergeValues(dst, listA, listB []byte, counted bool) (merged []byte, both in
 }
 
 // skip moves to the first value that is not below that of another list, which the current
-// one is, and returns the items that it has passed.
+// one is, and returns the items that it has passed. Most values are told apart by their
+// heads, and have lengths and counts of one byte: BenchmarkMerge.
 func (it *items) skip(to *items) []byte {
-	start := it.at
+	start, list, p, prefix := it.at, it.list, it.end, 1
+	if it.counted {
+		prefix = 2
+	}
+	for p+prefix+headSize <= len(list) {
+		size := list[p]
+		if size < headSize || size >= 0x80 || list[p+prefix-1] >= 0x80 || binary.BigEndian.Uint64(list[p+prefix:]) >= to.head {
+			break
+		}
+		p += prefix + int(size)
+	}
+	it.end = p
 	for it.next(); it.ok && (it.head < to.head || it.head == to.head && compareItems(it, to) < 0); it.next() {
 	}
-	return it.list[start:it.at]
+	return list[start:it.at]
 }
