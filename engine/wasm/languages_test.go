@@ -76,6 +76,40 @@ func TestStats(t *testing.T) {
 	})
 }
 
+// Each guest looks once a call whether all groups exist, several of them at a time: one
+// that does not is found wherever it stands.
+func TestGroupsThatDoNotExist(t *testing.T) {
+	inEveryLanguage(t, "stats", func(t *testing.T, a udf.Aggregate) {
+		const groups = 3
+		accs := create(t, a, groups)
+		for _, n := range []int{1, 2, 3, 16, 17, 35} {
+			b := &stream.Batch{}
+			b.Reset([]stream.Kind{stream.Float64})
+			rows := &udf.Rows{Batch: b, Cols: []int{0}, Groups: groups}
+			for i := range n {
+				b.Cols[0].AppendFloat(1)
+				rows.Sel, rows.Group = append(rows.Sel, uint32(i)), append(rows.Group, groups-1)
+			}
+			b.N = n
+			if err := a.Add(accs, rows); err != nil {
+				t.Fatalf("%d records of the last group: %v", n, err)
+			}
+			for i := range n {
+				for _, bad := range []uint32{groups, 1 << 31, math.MaxUint32} {
+					rows.Group[i] = bad
+					if fail := failure(t, a.Add(accs, rows)); !strings.Contains(fail.Message, "cannot read the frame") {
+						t.Errorf("group %d of record %d of %d: %+v", bad, i, n, fail)
+					}
+				}
+				rows.Group[i] = groups - 1
+			}
+		}
+		if got, want := result(t, a, accs), []string{"0 0 null null null", "0 0 null null null", "74 74 1 1 1"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
 func TestDistinct(t *testing.T) {
 	inEveryLanguage(t, "distinct", func(t *testing.T, a udf.Aggregate) {
 		// 100,000 records of 50 bytes need more than one frame of 4 MiB; value i%7,000 comes

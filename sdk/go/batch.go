@@ -37,7 +37,10 @@ func BatchAggregate[A any, P BatchAccumulator[A]](s Spec, add func(Batch[A]) err
 }
 
 // Len returns the number of records.
-func (b Batch[A]) Len() int { return b.n }
+func (b Batch[A]) Len() int {
+	_ = *b.op // looks whether it is nil in front of the loop, so that At need not for each record
+	return b.n
+}
 
 // At returns record i and the accumulator that it belongs to. Records are taken in
 // order, all of them: At also tells the host which one is being worked on.

@@ -58,6 +58,27 @@ export class Descriptor {
   }
 }
 
+/**
+ * Whether the n groups at an address are all below groups, which is at most MAX_COUNT. It
+ * is asked once a call, so that no record path asks: two at a time, without a branch. The
+ * top bit of a number says that it is too large, or that it has become so below zero; a
+ * borrow from the number beside it says the same of that one.
+ */
+function allBelow(at: usize, n: u32, groups: u32): bool {
+  const one: u64 = 1 << 32 | 1, last = <u64>(groups - 1) * one;
+  const end = at + 4 * n, pairs = at + (4 * n & ~31);
+  let bad: u64 = 0;
+  for (; at < pairs; at += 32) {
+    const a = load<u64>(at), b = load<u64>(at, 8), c = load<u64>(at, 16), d = load<u64>(at, 24);
+    bad |= a | (last - a) | b | (last - b) | c | (last - c) | d | (last - d);
+  }
+  for (; at < end; at += 4) {
+    const g = <u64>load<u32>(at);
+    bad |= g | (last - g);
+  }
+  return n == 0 || (groups > 0 && (bad & one << 31) == 0);
+}
+
 /** The head of a frame as it lies in memory; its address is the frame's. */
 @unmanaged
 export class Frame {
@@ -108,9 +129,7 @@ export class Frame {
   groupOf(): usize {
     const n = this.rows;
     const at = this.area(this.group, 4 * n);
-    let highest: u32 = 0; // without a branch, once a call, so that no record path asks
-    for (let i: u32 = 0; at != 0 && i < n; i++) highest = max(highest, load<u32>(at + 4 * i));
-    return n == 0 || highest < this.groups ? at : 0;
+    return at != 0 && allBelow(at, n, this.groups) ? at : 0;
   }
 
   /** Refuses the operation at op with a text for people. */

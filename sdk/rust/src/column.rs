@@ -72,10 +72,12 @@ impl<'a> Column<'a> {
         Some(c)
     }
 
+    #[inline(always)]
     unsafe fn has(&self, row: usize) -> bool {
         self.valid.is_null() || *self.valid.add(row >> 6) >> (row & 63) & 1 != 0
     }
 
+    #[inline(always)]
     unsafe fn number<T: Copy>(&self, row: usize) -> T {
         *self.data.cast::<T>().add(row)
     }
@@ -83,6 +85,7 @@ impl<'a> Column<'a> {
 
 impl<'a> Input<'a> for i64 {
     const KIND: Kind = Kind::Int64;
+    #[inline(always)]
     unsafe fn at(c: &Column<'a>, row: usize) -> i64 {
         c.number(row)
     }
@@ -90,6 +93,7 @@ impl<'a> Input<'a> for i64 {
 
 impl<'a> Input<'a> for f64 {
     const KIND: Kind = Kind::Float64;
+    #[inline(always)]
     unsafe fn at(c: &Column<'a>, row: usize) -> f64 {
         c.number(row)
     }
@@ -97,6 +101,7 @@ impl<'a> Input<'a> for f64 {
 
 impl<'a> Input<'a> for bool {
     const KIND: Kind = Kind::Bool;
+    #[inline(always)]
     unsafe fn at(c: &Column<'a>, row: usize) -> bool {
         c.number::<u8>(row) != 0
     }
@@ -104,6 +109,7 @@ impl<'a> Input<'a> for bool {
 
 impl<'a> Input<'a> for Timestamp {
     const KIND: Kind = Kind::Timestamp;
+    #[inline(always)]
     unsafe fn at(c: &Column<'a>, row: usize) -> Timestamp {
         Timestamp(c.number(row))
     }
@@ -111,6 +117,7 @@ impl<'a> Input<'a> for Timestamp {
 
 impl<'a> Input<'a> for &'a str {
     const KIND: Kind = Kind::String;
+    #[inline(always)]
     unsafe fn at(c: &Column<'a>, row: usize) -> &'a str {
         let (from, to) = (c.number::<u32>(row) as usize, c.number::<u32>(row + 1) as usize);
         // Hosts answer for texts being UTF-8 (section 3); looking again would cost more
@@ -122,6 +129,7 @@ impl<'a> Input<'a> for &'a str {
 impl<'a, T: Input<'a>> Input<'a> for Option<T> {
     const KIND: Kind = T::KIND;
     const NULLABLE: bool = true;
+    #[inline(always)]
     unsafe fn at(c: &Column<'a>, row: usize) -> Option<T> {
         if c.has(row) {
             Some(T::at(c, row))

@@ -89,9 +89,11 @@ impl<A: Aggregate + Plain> Kept<A> for Fixed {
     fn add(c: &Call<'_, A>) -> Option<Status> {
         let accs = Accs::<A>::open(c, c.frame.header().acc)?;
         let columns = A::Record::bound(c.columns);
+        let groups = c.frame.group_of()?;
+        let frame = c.frame; // whose address nothing takes: it stays in a register
         // The record path. The group is below groups and the columns have the row.
-        for (i, &g) in c.frame.group_of()?.iter().enumerate() {
-            c.frame.at_op(i);
+        for (i, &g) in groups.iter().enumerate() {
+            frame.at_op(i);
             let done = unsafe { (*accs.at(g as usize)).add(A::Record::read(&columns, i), c.params) };
             if let Err(e) = done {
                 return Some(c.frame.refuse(e.text()));

@@ -131,9 +131,7 @@ impl Frame {
     pub fn group_of(&self) -> Option<&[u32]> {
         let h = self.header();
         let group = self.slice::<u32>(h.group, h.rows as usize)?;
-        // Without a branch, once a call, so that no record path asks.
-        let highest = group.iter().fold(0, |a, &b| a.max(b));
-        (group.is_empty() || highest < h.groups).then(|| group)
+        all_below(group, h.groups).then(|| group)
     }
 
     /// n pieces of bytes of varying size, whose table of offsets lies at an offset.
@@ -201,6 +199,20 @@ impl Frame {
         unsafe { (*self.0).done = done as u32 }
         Status::OutputFull
     }
+}
+
+/// Whether all groups are below n, which is at most MAX_COUNT. Once a call, so that no
+/// record path asks: two at a time, without a branch. The top bit of a number says that it
+/// is too large, or that it has become so below zero; a borrow from the number beside it
+/// says the same of that one.
+fn all_below(group: &[u32], n: u32) -> bool {
+    const TOP: u64 = 1 << 63 | 1 << 31;
+    let last = u64::from(n.wrapping_sub(1)) * (1 << 32 | 1);
+    let pairs = group.chunks_exact(2);
+    let rest = pairs.remainder().iter().fold(0, |bad, &g| bad | u64::from(g));
+    let pair = |p: &[u32]| u64::from(p[0]) | u64::from(p[1]) << 32;
+    let bad = pairs.map(pair).chain([rest]).fold(0, |bad, g| bad | g | last.wrapping_sub(g));
+    group.is_empty() || n > 0 && bad & TOP == 0
 }
 
 /// Accumulators that vary in size, or states.
