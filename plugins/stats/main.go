@@ -36,12 +36,17 @@ func add(b tidemark.Batch[stats]) error {
 		if v != v {
 			return errNaN
 		}
-		if s.count == 0 {
+		// What is common comes first: see tidemark.BatchAggregate.
+		if s.count > 0 {
+			if v >= s.min {
+				if v > s.max {
+					s.max = v
+				}
+			} else {
+				s.min = v
+			}
+		} else {
 			s.min, s.max = v, v
-		} else if v < s.min {
-			s.min = v
-		} else if v > s.max {
-			s.max = v
 		}
 		s.count++
 		s.sum += v
