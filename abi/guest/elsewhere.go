@@ -14,6 +14,7 @@ import (
 
 	"tidemark/abi"
 	"tidemark/abi/binary"
+	"tidemark/abi/meter"
 	"tidemark/internal/env"
 	"tidemark/internal/fault"
 )
@@ -23,7 +24,7 @@ import (
 // check it and to know its digest, and gives the runtime no more than a shell of it
 // (meter.Shell), whose size SPEC section 1 bounds whatever the code is.
 //
-//	DIR/shells-VERSION/DIGEST    the shells; one is there only if its machine code is
+//	DIR/shells-VERSIONS/DIGEST   the shells; one is there only if its machine code is
 //	DIR/wazero-…/KEY             machine code, as the runtime names it
 //	DIR/making-RANDOM            what is being compiled; the end of a process may leave one
 //
@@ -48,14 +49,18 @@ func NewElsewhere(ctx context.Context, cacheDir string, machine env.Env, prepare
 	if err != nil {
 		return nil, err
 	}
-	e := &Elsewhere{runtime: in, machine: machine, dir: cacheDir, shells: filepath.Join(cacheDir, "shells-"+runtimeVersion()), prepare: prepare, one: make(chan struct{}, 1)}
+	e := &Elsewhere{runtime: in, machine: machine, dir: cacheDir, shells: filepath.Join(cacheDir, shellsDir()), prepare: prepare, one: make(chan struct{}, 1)}
 	if err := machine.FS.MkdirAll(e.shells, 0o700); err != nil {
 		return nil, errors.Join(fault.Externalf("directory of compiled plug-ins: %w", err), in.Close(ctx))
 	}
 	return e, nil
 }
 
-// runtimeVersion is that of the Wasm runtime: another version's machine code is not used.
+// shellsDir is the name of the directory of shells: machine code of another version of the
+// runtime or of the rewriter is not used.
+func shellsDir() string { return fmt.Sprintf("shells-%s-%d", runtimeVersion(), meter.Version) }
+
+// runtimeVersion is that of the Wasm runtime.
 func runtimeVersion() string {
 	const path = "github.com/tetratelabs/wazero"
 	if info, ok := debug.ReadBuildInfo(); ok {

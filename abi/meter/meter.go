@@ -34,6 +34,10 @@ const (
 	Complete = "tidemark:complete"
 )
 
+// Version counts the changes to what Rewrite and Shell make of a module. Machine code that
+// is kept under the digest of the module as it came is of one version.
+const Version = 1
+
 // What things cost, in fuel: one for an instruction, of which a processor runs five to
 // eight in a nanosecond. The numbers are the ABI's; see SPEC section 8.
 const (

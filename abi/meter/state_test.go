@@ -2,6 +2,7 @@ package meter_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"strings"
 	"testing"
@@ -93,5 +94,19 @@ func TestShell(t *testing.T) {
 	}
 	if _, err := meter.Shell(of[:len(of)-1]); err == nil {
 		t.Error("a shell of a module that is cut off")
+	}
+}
+
+// Hosts keep machine code by Version: whoever changes what comes of a module must raise it.
+func TestVersion(t *testing.T) {
+	rewritten := rewrite(t, everything())
+	shell, err := meter.Shell(rewritten)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprintf("%d %x", meter.Version, sha256.Sum256(append(rewritten, shell...)))
+	const want = "1 89ceab2f0402662c38e9bd1ffafdcc7315e5cf0e044c17bf4f46cfe1d6b1f7a9"
+	if got != want {
+		t.Errorf("the same module gives something else than before: raise meter.Version, and say here %q", got)
 	}
 }

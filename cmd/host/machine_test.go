@@ -40,7 +40,7 @@ func TestRunNeedsNoDirectoryForCompiledPlugIns(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "XDG_CACHE_HOME") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if kept, err := os.ReadDir(filepath.Join(cache, "tidemark", "wasm")); err != nil || len(kept) != 1 {
-		t.Errorf("%v: the cache has %d entries, want that of the Wasm runtime", err, len(kept))
+	if kept, err := os.ReadDir(filepath.Join(cache, "tidemark", "wasm")); err != nil || len(kept) != 2 {
+		t.Errorf("%v: the cache has %d entries, want the machine code and the shells", err, len(kept))
 	}
 }

@@ -31,8 +31,17 @@ func CompileInto(ctx context.Context, machine env.Env, module []byte, dir string
 // OpenModules makes a cache over a directory, which is made if it is not there; empty:
 // in memory only. The directory belongs to Tidemark and holds machine code: nobody
 // else may be able to write there.
+//
+// Where there is a directory, a module that is in it is opened by its shell, as those of
+// tenants are: reading its code again is half of what a job with a plug-in in Go costs to
+// start.
 func OpenModules(ctx context.Context, machine env.Env, dir string) (*ModuleCache, error) {
-	c, err := guest.NewInProcess(ctx, dir)
+	if dir != "" {
+		return OpenTenantModules(ctx, machine, dir, func(ctx context.Context, module []byte, into string) error {
+			return CompileInto(ctx, machine, module, into)
+		})
+	}
+	c, err := guest.NewInProcess(ctx, "")
 	if err != nil {
 		return nil, err
 	}
