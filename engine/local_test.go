@@ -181,7 +181,6 @@ func sameRows(t *testing.T, got, want []allKeysRow) {
 // others before cannot be told from them any more and is set aside with them.
 func TestARefusalAmongRecordsThatAreAddedUp(t *testing.T) {
 	const big = math.MaxInt64 - 10
-	job := strings.Replace(strings.Replace(allKeysJob, "    KEY\n", "    on_error: dead_letter\n", 1), "WINDOW", "tumbling: 1s", 1)
 	line := func(ts, v int) string { return fmt.Sprintf(`{"ts":%d,"k":"a","v":%d,"x":1,"one":1}`+"\n", ts, v) }
 	end := line(9000, 0)
 	for _, c := range []struct {
@@ -196,23 +195,33 @@ func TestARefusalAmongRecordsThatAreAddedUp(t *testing.T) {
 		{"two files do so together", map[string]string{"in-a.jsonl": line(1000, big) + line(1001, 5) + end, "in-b.jsonl": line(1000, 4) + line(1001, 3) + end},
 			`merge of 2 records`, engine.Ledger{Source: "in", Failed: 2, Counted: 4, Fired: 4, Partials: 4, InPartials: 6}, big + 5},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, report, err := run(t, job, c.files)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if rows := rowsOf(t, got); len(rows) != 2 || rows[0].Value.Sum != c.sum {
-				t.Errorf("rows %v, want a sum of %d", got, c.sum)
-			}
-			if l := report.Steps[0].Inputs[0]; l != c.want {
-				t.Errorf("ledger %+v, want %+v", l, c.want)
-			}
-			for _, s := range report.Sinks {
-				if s.From == "s.failed" && (len(s.Last) != 1 || !strings.Contains(s.Last[0], c.failed)) {
-					t.Errorf("set aside: %v, want %s", s.Last, c.failed)
+		for _, s := range []struct {
+			key, window, failed string
+			rows                int
+		}{
+			{"", "tumbling: 1s", "", 2},
+			{"    key: [k]\n    hot_keys: 4\n", "tumbling: 1s", `"key":{"k":"a"}`, 2},
+			{"    key: [k]\n    hot_keys: 4\n", "sliding: {size: 1s, slide: 500ms}", `"key":{"k":"a"}`, 4},
+		} {
+			t.Run(c.name+", "+s.window+s.key, func(t *testing.T) {
+				job := strings.Replace(strings.Replace(allKeysJob, "    KEY\n", s.key+"    on_error: dead_letter\n", 1), "WINDOW", s.window, 1)
+				got, report, err := run(t, job, c.files)
+				if err != nil {
+					t.Fatal(err)
 				}
-			}
-		})
+				if rows := rowsOf(t, got); len(rows) != s.rows || rows[0].Value.Sum != c.sum {
+					t.Errorf("rows %v, want a sum of %d", got, c.sum)
+				}
+				if l := report.Steps[0].Inputs[0]; l != c.want {
+					t.Errorf("ledger %+v, want %+v", l, c.want)
+				}
+				for _, sink := range report.Sinks {
+					if sink.From == "s.failed" && (len(sink.Last) != 1 || !strings.Contains(sink.Last[0], c.failed) || !strings.Contains(sink.Last[0], s.failed)) {
+						t.Errorf("set aside: %v, want %s of %s", sink.Last, c.failed, s.failed)
+					}
+				}
+			})
+		}
 	}
 }
 

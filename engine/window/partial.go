@@ -45,7 +45,7 @@ func (o *contents) join(c cell, b *stream.Batch, i int) error {
 	if f != nil {
 		o.ledger.Failed += int64(n)
 		f.Message = fmt.Sprintf("merge of %d records: %s", n, f.Message)
-		return o.out.RefusedPane(c.key(), c.window, f)
+		return o.out.RefusedPane(b.Key[i].Bytes(b.Blob), c.window, f) // the cell of a slice does not know it
 	}
 	c.table.Touch(c.slot, n)
 	o.ledger.Counted += int64(n)
