@@ -113,7 +113,7 @@ func eachBatch(in io.Reader, fields []job.Field, f func(*stream.Batch) error) er
 		if err != nil {
 			return err
 		}
-		if bad := decoder.Bad(); len(bad) > 0 {
+		if bad := decoder.TakeBad(); len(bad) > 0 {
 			return fmt.Errorf("line %d: %s", bad[0].Line, bad[0].Message)
 		}
 		if consumed == 0 && end == decodeBytes {

@@ -167,8 +167,10 @@ func (p *paced) Write(b []byte) (n int, err error) {
 		due := p.start.Add(time.Duration(p.bytes) * time.Second / soakPace)
 		select {
 		case <-p.ctx.Done():
-			return n, context.Cause(p.ctx)
 		case <-time.After(time.Until(due)):
+		}
+		if p.ctx.Err() != nil { // of two that are due, any is chosen
+			return n, context.Cause(p.ctx)
 		}
 		var m int
 		m, err = p.to.Write(b[:min(piece, len(b))])

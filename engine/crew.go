@@ -162,7 +162,7 @@ func (ch *chunk) decode(t *sourceTask, d decode.Lines) error {
 		if k := len(ch.batches); k < cap(ch.batches) { // with the memory of an earlier chunk
 			into = ch.batches[:k+1][k]
 		}
-		into.batch, into.bytes, into.bad = b, n, d.Bad()
+		into.batch, into.bytes, into.bad = b, n, d.TakeBad()
 		err = t.spec.times(&into)
 		ch.batches = append(ch.batches, into)
 		if err != nil {

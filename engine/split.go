@@ -167,7 +167,7 @@ func (s *split) fill(b *stream.Batch, rows int, now stream.Time, bad func(*resul
 		}
 		s.rest = append(s.rest[:0], b.Blob[n:end]...)
 		d := &s.decoded
-		d.batch, d.bytes, d.bad = b, n, s.decoder.Bad()
+		d.batch, d.bytes, d.bad = b, n, s.decoder.TakeBad()
 		s.drained = waiting && b.N < rows && len(d.bad) == 0 // else there may be whole records in the rest
 		if err := s.source.times(d); err != nil {
 			return s.failed(err)

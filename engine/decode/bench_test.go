@@ -64,7 +64,7 @@ func benchmark(b *testing.B, f job.Format, in []byte, fields []job.Field) {
 		batch.Reset(kinds)
 		batch.Blob = append(batch.Blob, in...)
 		if _, err := dec.Decode(&batch, 0, false, records); err != nil || batch.N != records {
-			b.Fatalf("%d of %d rows, %v, first bad: %.200v", batch.N, records, err, dec.Bad()[:1])
+			b.Fatalf("%d of %d rows, %v, first bad: %.200v", batch.N, records, err, dec.TakeBad()[:1])
 		}
 	}
 }

@@ -48,9 +48,9 @@ type Decoder interface {
 	// Bad records are no errors.
 	Decode(b *stream.Batch, from int, final bool, maxRows int) (consumed int, err error)
 
-	// Bad returns the bad records met since the last call, in order, and forgets
+	// TakeBad returns the bad records met since the last call, in order, and forgets
 	// them. They belong to the caller.
-	Bad() []Bad
+	TakeBad() []Bad
 }
 
 // Bad is a record that could not be decoded.

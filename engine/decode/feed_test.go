@@ -46,7 +46,7 @@ func feed(t testing.TB, f job.Format, fields []job.Field, in string, piece, maxR
 		if b.N > maxRows {
 			t.Fatalf("%d rows, at most %d were wanted", b.N, maxRows)
 		}
-		bad := dec.Bad()
+		bad := dec.TakeBad()
 		res.add(&b)
 		res.bad = append(res.bad, bad...)
 		rest = append([]byte(nil), b.Blob[front+consumed:end]...)

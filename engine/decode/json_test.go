@@ -308,7 +308,7 @@ func TestBadRecordsAreHandedOverInTime(t *testing.T) {
 	for in != "" {
 		b := stream.Batch{Columns: stream.Columns{Blob: []byte(in)}}
 		n, err := dec.Decode(&b, 0, true, 10)
-		bad := dec.Bad()
+		bad := dec.TakeBad()
 		if err != nil || n == 0 || len(bad) > maxBad {
 			t.Fatalf("%d bytes, %d bad records, %v", n, len(bad), err)
 		}

@@ -68,7 +68,7 @@ func sideBySide(t *testing.T, r *rand.Rand, f job.Format, fields []job.Field, in
 				t.Fatalf("%d bytes of %q, %v", done, rest, err)
 			}
 			out.add(&b)
-			out.bad = append(out.bad, d.Bad()...)
+			out.bad = append(out.bad, d.TakeBad()...)
 			rest = rest[done:]
 		}
 		line, from, within = d.Line(), from+n, open

@@ -19,8 +19,8 @@ type place struct {
 	bad       []Bad
 }
 
-// Bad implements Decoder.
-func (p *place) Bad() []Bad {
+// TakeBad implements Decoder.
+func (p *place) TakeBad() []Bad {
 	b := p.bad
 	p.bad = nil
 	return b
