@@ -13,7 +13,14 @@ import (
 	"tidemark/abi/toolchain"
 )
 
-// And of the SDK in Go. A build takes seconds, so there are few.
+// The kit passes for every plug-in in Go.
+func TestAllConformInGo(t *testing.T) {
+	for _, name := range Plugins() {
+		t.Run(name, func(t *testing.T) { conforms(t, name, buildGo(t, name)) })
+	}
+}
+
+// And it bites in the SDK in Go. A build takes seconds, so there are few.
 func TestTheKitBitesInGo(t *testing.T) {
 	for _, c := range []struct {
 		fault, plugin  string

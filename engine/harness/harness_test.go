@@ -30,7 +30,7 @@ func TestThePublishedScenariosPass(t *testing.T) {
 
 var (
 	seed  = flag.Uint64("seed", 1, "first seed of the scenarios made at random")
-	count = flag.Uint64("scenarios", 1000, "how many scenarios are made at random")
+	count = flag.Uint64("scenarios", 600, "how many scenarios are made at random")
 )
 
 // Scenarios made at random are expected to give what the naive evaluator says, which
