@@ -245,7 +245,8 @@ def simulate(job, splits, names, complete):
             step = job["step"] + ("." + port if port else "")
             to = sides.setdefault(port, []) if port else rows
             for ordinal, v in enumerate(of_port):
-                text = "\n".join([job["job"], step, k, str(start), str(start + size), str(ordinal)])
+                head = "".join(part + "\n" for part in [job["job"], step, str(start), str(start + size)])
+                text = head + "\0" * (-len(head.encode()) % 64) + k + "\n" + str(ordinal)
                 row = {
                     "id": hashlib.sha256(text.encode()).hexdigest()[:32],
                     "step": step,

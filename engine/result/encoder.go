@@ -1,8 +1,6 @@
 package result
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -23,10 +21,7 @@ type Encoder struct {
 	split   func(stream.SplitID) string // of rows that are pairs of an interval join
 	frame   frame
 
-	// idText is working memory for what an id is a hash of; it begins with job and step,
-	// idPrefix bytes.
-	idText   []byte
-	idPrefix int
+	ids      *ids
 	keyText  []byte // working memory: the key as the id has it, where the row has it otherwise
 	keyTimes bool   // the key has a time, which is written in the row's format
 }
@@ -37,22 +32,17 @@ type member struct {
 	aggregate, col int
 }
 
-// frame is the part of a row between key and value, and the window's part of its id. Rows
-// of one firing share it.
+// frame is the part of a row between key and value. Rows of one firing share it.
 type frame struct {
 	window   stream.Window
 	kind     Kind
 	revision uint32
 	text     []byte // `,"window":…,"kind":…,"revision":…`
 	behind   int    // where in text the window ends; 0: nothing is made yet
-	id       []byte // start and end, each behind a newline
 }
 
-// idAt is where in a row its id is, of idDigits digits.
-const (
-	idAt     = len(`{"id":"`)
-	idDigits = 32
-)
+// idAt is where in a row its id is.
+const idAt = len(`{"id":"`)
 
 // NewEncoder makes an encoder. values has the outputs of each aggregate.
 func NewEncoder(job, step string, key []stream.Field, aggregates []string, values [][]stream.Field, format TimeFormat) *Encoder {
@@ -70,8 +60,7 @@ func NewPairEncoder(job, step string, key, left, right []stream.Field, split fun
 // newEncoder makes an encoder. nested says of which outputs an object is made; others are
 // one plain value.
 func newEncoder(job, step string, key []stream.Field, aggregates []string, values [][]stream.Field, format TimeFormat, nested func([]stream.Field) bool) *Encoder {
-	e := &Encoder{format: format, idText: []byte(job + "\n" + step + "\n")}
-	e.idPrefix = len(e.idText)
+	e := &Encoder{format: format, ids: newIDs(job, step)}
 	e.head = fmt.Appendf(nil, `{"id":"%0*d"`, idDigits, 0)
 	e.head = appendText(appendMember(e.head, "step"), step)
 	e.head = appendMember(e.head, "key")
@@ -110,6 +99,9 @@ func (e *Encoder) Append(dst []byte, r *Rows, i int) []byte {
 	f := &e.frame
 	if f.window != r.Window[i] || f.behind == 0 {
 		f.setWindow(r.Window[i], e.format)
+		if r.Pairs == nil {
+			e.ids.setWindow(r.Window[i])
+		}
 	}
 	if f.kind != r.Kind[i] || f.revision != r.Revision[i] || len(f.text) == f.behind {
 		f.setFiring(r.Kind[i], r.Revision[i])
@@ -149,7 +141,6 @@ func (f *frame) setWindow(w stream.Window, format TimeFormat) {
 	f.window = w
 	f.text = appendWindow(appendMember(f.text[:0], "window"), w, format)
 	f.behind = len(f.text)
-	f.id = appendIDWindow(f.id[:0], w)
 }
 
 // setFiring completes it.
@@ -192,36 +183,19 @@ func (e *Encoder) appendKey(dst []byte, key *stream.Columns, i int) []byte {
 	return e.key.append(dst, key, i, e.format)
 }
 
-// putID writes the id into the place kept for it: the first 16 bytes of a SHA-256 over job,
-// step, key, window and ordinal, so that anyone can compute it from the row. A pair of an
-// interval join has the places of its two records instead of a window.
+// putID writes the id of row i into the place kept for it.
 func (e *Encoder) putID(dst []byte, key []byte, r *Rows, i int) {
-	s := append(e.idText[:e.idPrefix], key...)
+	rest := append(append(e.ids.rest[:0], key...), '\n')
 	if r.Pairs != nil {
-		s = e.appendPlace(append(s, '\n'), r.Pairs.Left[i])
-		s = e.appendPlace(append(s, '\n'), r.Pairs.Right[i])
-	} else {
-		s = append(s, e.frame.id...)
+		rest = append(e.appendPlace(rest, r.Pairs.Left[i]), '\n')
+		rest = append(e.appendPlace(rest, r.Pairs.Right[i]), '\n')
 	}
-	s = append(s, '\n')
 	ordinal := uint64(0)
 	if len(r.Ordinal) > 0 {
 		ordinal = r.Ordinal[i]
 	}
-	e.idText = appendUint(s, ordinal)
-	sum := sha256.Sum256(e.idText)
-	for at := 0; at < idDigits; at += 8 {
-		binary.BigEndian.PutUint64(dst[at:], hexDigits(binary.BigEndian.Uint32(sum[at/2:])))
-	}
-}
-
-// appendIDWindow appends what an id has of a window.
-func appendIDWindow(dst []byte, w stream.Window) []byte {
-	if w == stream.Global {
-		return append(dst, "\nnull\nnull"...)
-	}
-	dst = appendInt(append(dst, '\n'), int64(w.Start))
-	return appendInt(append(dst, '\n'), int64(w.End))
+	e.ids.rest = appendUint(rest, ordinal)
+	e.ids.put(dst, e.ids.rest)
 }
 
 func (e *Encoder) appendPlace(dst []byte, p Place) []byte {

@@ -38,9 +38,17 @@ func encode(r *Rows, f TimeFormat) string {
 	return string(NewEncoder("job", "step", testKey, []string{"c", "s"}, testValues, f).Append(nil, r, 0))
 }
 
+// idOf is an id as it is described: the head filled with zeros to whole blocks, and the rest.
+func idOf(head, rest string) [32]byte {
+	for len(head)%64 != 0 {
+		head += "\x00"
+	}
+	return sha256.Sum256([]byte(head + rest))
+}
+
 func TestAResultRow(t *testing.T) {
 	r := rows("a\"\n", -7, stream.Window{Start: -1000, End: 9000}, Update, 3)
-	sum := sha256.Sum256([]byte("job\nstep\n{\"k\":\"a\\\"\\n\",\"n\":-7}\n-1000\n9000\n0"))
+	sum := idOf("job\nstep\n-1000\n9000\n", "{\"k\":\"a\\\"\\n\",\"n\":-7}\n0")
 	want := `{"id":"` + hex.EncodeToString(sum[:16]) + `","step":"step","key":{"k":"a\"\n","n":-7},` +
 		`"window":{"start":"1969-12-31T23:59:59.000Z","end":"1970-01-01T00:00:09.000Z"},"kind":"update","revision":3,` +
 		`"value":{"c":1152921504606846976,"s":{"sum":0.1,"min":null}}}` + "\n"
@@ -96,7 +104,7 @@ func TestTheKeysTimesAreInTheIDAsText(t *testing.T) {
 	r.Values[1].Cols[0].AppendNull()
 	r.Values[1].Cols[1].AppendNull()
 	r.N = 1
-	sum := sha256.Sum256([]byte("job\nstep\n{\"at\":\"1970-01-01T00:00:01.500Z\"}\n0\n10\n0"))
+	sum := idOf("job\nstep\n0\n10\n", "{\"at\":\"1970-01-01T00:00:01.500Z\"}\n0")
 	for f, text := range map[TimeFormat]string{RFC3339: `"1970-01-01T00:00:01.500Z"`, Millis: "1500"} {
 		got := string(NewEncoder("job", "step", key, []string{"c", "s"}, testValues, f).Append(nil, r, 0))
 		if got[7:39] != hex.EncodeToString(sum[:16]) || !strings.Contains(got, `"key":{"at":`+text+`}`) {
@@ -192,7 +200,7 @@ func TestAListIsWrittenAsItStands(t *testing.T) {
 func TestARowOfSeveralSaysWhichItIs(t *testing.T) {
 	r := rows("a", 1, stream.Window{Start: 0, End: 10}, Update, 1)
 	r.Ordinal, r.Of = []uint64{2}, []uint64{5}
-	sum := sha256.Sum256([]byte("job\nstep\n{\"k\":\"a\",\"n\":1}\n0\n10\n2"))
+	sum := idOf("job\nstep\n0\n10\n", "{\"k\":\"a\",\"n\":1}\n2")
 	got := encode(r, Millis)
 	if !strings.Contains(got, `"revision":1,"ordinal":2,"rows":5,"value"`) || got[7:39] != hex.EncodeToString(sum[:16]) {
 		t.Error(got)
@@ -216,7 +224,7 @@ func TestAPairIsNamedByItsRecords(t *testing.T) {
 	r.Values[0].Cols[0].AppendInt(7)
 	r.Pairs = &Pairs{Time: []stream.Time{1000}, Left: []Place{{Split: 0, Pos: 3}}, Right: []Place{{Split: 1, Pos: 4}}}
 	split := func(id stream.SplitID) string { return []string{"l.jsonl", "r.jsonl"}[id] }
-	sum := sha256.Sum256([]byte("job\nstep\nnull\nl.jsonl\n3\nr.jsonl\n4\n0"))
+	sum := idOf("job\nstep\n", "null\nl.jsonl\n3\nr.jsonl\n4\n0")
 	want := `{"id":"` + hex.EncodeToString(sum[:16]) + `","step":"step","key":null,"window":null,"revision":0,"time":1000,"value":{"left":{"v":7},"right":{}}}` + "\n"
 	if got := string(NewPairEncoder("job", "step", nil, left, right, split, Millis).Append(nil, r, 0)); got != want {
 		t.Errorf("got  %swant %s", got, want)
