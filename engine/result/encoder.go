@@ -194,8 +194,7 @@ func (e *Encoder) putID(dst []byte, key []byte, r *Rows, i int) {
 	if len(r.Ordinal) > 0 {
 		ordinal = r.Ordinal[i]
 	}
-	e.ids.rest = appendUint(rest, ordinal)
-	e.ids.put(dst, e.ids.rest)
+	e.ids.put(dst, appendUint(rest, ordinal))
 }
 
 func (e *Encoder) appendPlace(dst []byte, p Place) []byte {

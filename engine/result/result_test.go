@@ -46,6 +46,22 @@ func idOf(head, rest string) [32]byte {
 	return sha256.Sum256([]byte(head + rest))
 }
 
+// Heads and rests of any length, of rows that share a window and rows that do not.
+func TestAnIDIsTheHashOfHeadAndRest(t *testing.T) {
+	for n := range 200 {
+		job, k := strings.Repeat("j", 1+n%70), strings.Repeat("k", n)
+		e := NewEncoder(job, "step", testKey, []string{"c", "s"}, testValues, RFC3339)
+		for row := range int64(6) {
+			w := stream.Window{Start: stream.Time(row / 3), End: 1000}
+			got := string(e.Append(nil, rows(k, row, w, OnTime, 0), 0))
+			sum := idOf(fmt.Sprintf("%s\nstep\n%d\n1000\n", job, w.Start), fmt.Sprintf(`{"k":"%s","n":%d}`+"\n0", k, row))
+			if got[7:39] != hex.EncodeToString(sum[:16]) {
+				t.Fatalf("row %d with a key of %d bytes has the id %s", row, n, got[7:39])
+			}
+		}
+	}
+}
+
 func TestAResultRow(t *testing.T) {
 	r := rows("a\"\n", -7, stream.Window{Start: -1000, End: 9000}, Update, 3)
 	sum := idOf("job\nstep\n-1000\n9000\n", "{\"k\":\"a\\\"\\n\",\"n\":-7}\n0")
