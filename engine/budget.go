@@ -24,9 +24,10 @@ type budget struct {
 	limit int64
 	held  atomic.Int64
 
+	told atomic.Bool // that splits wait
+
 	mu     sync.Mutex
 	lowest map[*sourceTask]stream.Time // watermark of its split that is furthest behind; MAX: it reads none
-	told   bool                        // that splits wait
 }
 
 // nearShare of the limit is where splits begin to wait: the rows that are on their way then
@@ -68,13 +69,4 @@ func (b *budget) behind(t *sourceTask, wm stream.Time) stream.Time {
 		wm = min(wm, w)
 	}
 	return wm
-}
-
-// first reports true the first time that it is called.
-func (b *budget) first() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	first := !b.told
-	b.told = true
-	return first
 }

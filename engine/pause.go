@@ -55,7 +55,7 @@ func (t *sourceTask) crowd(paused []bool) {
 			continue
 		}
 		paused[i] = true
-		if t.job.budget.first() {
+		if !t.job.budget.told.Swap(true) {
 			t.job.observe(Warning{Operator: t.spec.ID, Message: fmt.Sprintf("the job's state takes %s of a budget of %s (settings.state_budget): splits that are ahead of others in event time wait, %s first",
 				size(t.job.budget.held.Load()), size(t.job.budget.limit), s.name)})
 		}

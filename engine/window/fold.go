@@ -430,7 +430,12 @@ func (fn *function) anyNull(b *stream.Batch, row int) bool {
 
 // condemn sets the one record of a segment aside.
 func (o *contents) condemn(s *segment, f *udf.Failure) error {
+	return o.setAside(s.batch, int(s.rows[0]), s.cells[s.group[0]].window, f)
+}
+
+// setAside sets a record aside that user code refuses for a window.
+func (o *contents) setAside(b *stream.Batch, i int, w stream.Window, f *udf.Failure) error {
 	o.ledger.Failed++
-	o.refused = int(s.rows[0])
-	return o.out.Refused(s.batch, int(s.rows[0]), s.cells[s.group[0]].window, f)
+	o.refused = i
+	return o.out.Refused(b, i, w, f)
 }

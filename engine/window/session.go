@@ -50,9 +50,7 @@ func (o *General) merge(k *keyState, w stream.Window, b *stream.Batch, i int) (*
 	if f, err := o.mergeContents(p, olds); err != nil {
 		return nil, err
 	} else if f != nil {
-		o.ledger.Failed++
-		o.refused = i
-		return nil, o.out.Refused(b, i, result, f)
+		return nil, o.setAside(b, i, result, f)
 	}
 	if f, err := o.onMerge(p, others); err != nil {
 		return nil, err

@@ -9,7 +9,6 @@ import (
 
 	"tidemark/engine/state"
 	"tidemark/engine/stream"
-	"tidemark/engine/udf"
 	"tidemark/internal/fault"
 )
 
@@ -242,7 +241,7 @@ func (o *Sessions) place(b *stream.Batch, i int, t touch, own stream.Window) err
 		if f, err := o.trial(&t, b, i); err != nil {
 			return err
 		} else if f != nil {
-			return o.refuse(b, i, t.cover, f)
+			return o.setAside(b, i, t.cover, f)
 		}
 	}
 	if err := o.makeWay(&t); err != nil {
@@ -259,7 +258,7 @@ func (o *Sessions) place(b *stream.Batch, i int, t touch, own stream.Window) err
 		if f, err := o.merge(&t); err != nil {
 			return err
 		} else if f != nil {
-			return o.refuse(b, i, t.cover, f)
+			return o.setAside(b, i, t.cover, f)
 		}
 	}
 	o.add(slot, i)
@@ -276,13 +275,6 @@ func (o *Sessions) place(b *stream.Batch, i int, t touch, own stream.Window) err
 		return o.flush()
 	}
 	return nil
-}
-
-// refuse sets a record aside.
-func (o *Sessions) refuse(b *stream.Batch, i int, w stream.Window, f *udf.Failure) error {
-	o.ledger.Failed++
-	o.refused = i
-	return o.out.Refused(b, i, w, f)
 }
 
 // touch is what a record's own window touches: sessions of its key in flight, from the
