@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"slices"
@@ -272,4 +273,6 @@ func (noFiles) Glob(string) ([]string, error)                     { return nil, 
 func (noFiles) MkdirAll(string, fs.FileMode) error                { return fs.ErrPermission }
 func (noFiles) Rename(string, string) error                       { return fs.ErrPermission }
 func (noFiles) Remove(string) error                               { return fs.ErrPermission }
+func (noFiles) Link(string, string) error                         { return fs.ErrPermission }
+func (noFiles) Lock(string) (io.Closer, error)                    { return nil, fs.ErrPermission }
 func (noFiles) SyncDir(string) error                              { return fs.ErrPermission }

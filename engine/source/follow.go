@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"time"
 
 	"tidemark/internal/env"
@@ -107,7 +106,7 @@ func (r *followed) end() error {
 		return r.giveUp()
 	case err != nil:
 		return readError(r.path, err)
-	case os.SameFile(info, r.info):
+	case env.SameFile(info, r.info):
 		r.since, r.gone = time.Time{}, time.Time{}
 		if info.Size() >= r.pos {
 			return ErrWait

@@ -2,8 +2,9 @@ package source
 
 import (
 	"io/fs"
-	"os"
 	"slices"
+
+	"tidemark/internal/env"
 )
 
 // identities remembers which files a followed source has given out, so that a file
@@ -38,7 +39,7 @@ func (k *identities) update(listing []found) (all []found, there int) {
 	for _, f := range listing {
 		named[f.path] = true
 		id := k.byPath[f.path]
-		if id == nil || !os.SameFile(id.info, f.info) { // a new name, or another file
+		if id == nil || !env.SameFile(id.info, f.info) { // a new name, or another file
 			if id != nil && id.open > 0 && k.isSplit(f.path) && k.find(f.info) == nil {
 				continue // its reader will go on to this file by itself
 			}
@@ -85,7 +86,7 @@ func (k *identities) add(info fs.FileInfo) *identity {
 // that is seen by its being smaller, since logs grow.
 func (k *identities) find(info fs.FileInfo) *identity {
 	for _, id := range k.files {
-		if os.SameFile(id.info, info) && (id.open > 0 || info.Size() >= id.info.Size()) {
+		if env.SameFile(id.info, info) && (id.open > 0 || info.Size() >= id.info.Size()) {
 			return id
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 
 	"tidemark/internal/env"
 	"tidemark/internal/fault"
@@ -84,7 +83,7 @@ func (p *parked) reopen() error {
 		return err
 	}
 	info, err := file.Stat()
-	if err == nil && !os.SameFile(info, p.info) {
+	if err == nil && !env.SameFile(info, p.info) {
 		err = fault.Externalf("another file has taken its place while it was being read")
 	}
 	if err == nil {

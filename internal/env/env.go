@@ -7,6 +7,7 @@ package env
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -56,9 +57,19 @@ type FS interface {
 	MkdirAll(name string, perm fs.FileMode) error
 	Rename(from, to string) error
 	Remove(name string) error
+	// Link gives a file a second name; if that one is taken, the error is fs.ErrExist.
+	Link(old, new string) error
+	// Lock takes a lock that only one in all processes can have, until it is closed or
+	// the process has ended. The file, which is made where it is missing, means nothing
+	// by itself and should stay. The error is ErrLocked if another has the lock. Systems
+	// without flock(2) keep nobody out.
+	Lock(name string) (io.Closer, error)
 	// SyncDir makes the names in a directory durable.
 	SyncDir(name string) error
 }
+
+// ErrLocked says that somebody else has a lock.
+var ErrLocked = errors.New("in use by another process")
 
 // File is an open file.
 type File interface {
@@ -120,6 +131,8 @@ func (realFS) Glob(pattern string) ([]string, error)        { return filepath.Gl
 func (realFS) MkdirAll(name string, perm fs.FileMode) error { return os.MkdirAll(name, perm) }
 func (realFS) Rename(from, to string) error                 { return os.Rename(from, to) }
 func (realFS) Remove(name string) error                     { return os.Remove(name) }
+func (realFS) Link(from, to string) error                   { return os.Link(from, to) }
+func (realFS) Lock(name string) (io.Closer, error)          { return lock(name) }
 func (realFS) SyncDir(name string) error {
 	d, err := os.Open(name)
 	if err != nil {
