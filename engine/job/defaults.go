@@ -28,6 +28,19 @@ var defaults = [...]Default{
 	{"settings.bad_budget.count", "", "1000", "a job fails when a source's bad records exceed the larger of count and share"},
 	{"settings.bad_budget.share", "", "0.01", "of the records read; quarantined records do not count"},
 	{"settings.state_budget", "", "1GiB", "what a job may hold of windows and keys: some ten million with small accumulators; the process takes up to twice as much"},
+	{"settings.state.backend", "", "memory", "the faster one, as long as state fits there"},
+	{"settings.state.memory", "", "256MiB", "what `backend: disk` keeps in memory of it"},
+	{"settings.checkpoint", "", "off", "`run` starts anew, as most commands do, unless the job says `{}` or more; on a host jobs have them unless they say `off`"},
+	{"settings.checkpoint.interval", "", "10s", "what has to be read again after a failure, at most"},
+	{"settings.checkpoint.timeout", "", "10m", "as in Flink; one that takes longer has failed"},
+	{"settings.checkpoint.min_pause", "", "0s", "the interval is pause enough where checkpoints are quick"},
+	{"settings.checkpoint.retain", "", "3", "should the newest ones be damaged, the one before is taken"},
+	{"settings.checkpoint.tolerate", "", "10", "failures in a row: a full disk is given that many intervals, and then told by a failed job"},
+	{"settings.restart.attempts", "", "10", "some five minutes with these waits; what has not passed by then wants somebody to look at it"},
+	{"settings.restart.initial", "", "1s", "most of what passes has passed by then"},
+	{"settings.restart.max", "", "1m", "as in Flink; nobody waits for longer when it is over"},
+	{"settings.restart.factor", "", "2", "what is not over soon is not asked about often"},
+	{"settings.restart.reset_after", "", "10m", "a job that has run for so long is well again, and starts counting anew"},
 	{"sources.*.file.follow", "", "false", "the input ends at the end of the files"},
 	{"sources.*.format.max_record", "", "1MiB", "a longer record is bad: most likely its line end is missing"},
 	{"sources.*.format.json.max_depth", "", "64", "levels of nesting; a deeper record is bad"},
@@ -101,6 +114,15 @@ const (
 	// minStateBudget is less than any window needs; maxStateBudget keeps sums in an int64.
 	minStateBudget = 4 << 10
 	maxStateBudget = 1 << 50
+	// minStateMemory is a few blocks of the disk's tables, below which each record would read.
+	minStateMemory = 1 << 20
+	// maxCheckpointTime: what is rarer than once a day is a savepoint.
+	maxCheckpointTime = 24 * time.Hour
+	maxRetain         = 1000 // each is listed at a start
+	maxTolerate       = 1_000_000
+	maxAttempts       = 1_000_000
+	maxBackoff        = 24 * time.Hour
+	maxFactor         = 100
 )
 
 // Defaults returns the table of defaults, in order of the job file.

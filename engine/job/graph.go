@@ -37,8 +37,11 @@ type Settings struct {
 	QueueDepth  int           // batches that wait between two tasks, at most
 	Probe       time.Duration // how often idleness and periodic watermarks are looked at
 	BadBudget   BadBudget
-	StateBudget int64 // bytes of state that all tasks may hold together (K8)
-	OrderReplay bool  // T6: rows are a function of the data alone; all inputs are bounded, none goes by the clock
+	StateBudget int64       // bytes of state that all tasks may hold together (K8)
+	OrderReplay bool        // T6: rows are a function of the data alone; all inputs are bounded, none goes by the clock
+	Checkpoint  *Checkpoint // nil: none are taken
+	Restart     Restart     // zero without checkpoints
+	State       State
 }
 
 // BadBudget: the job fails when a source's bad records exceed the larger of Count

@@ -307,6 +307,12 @@ func describe(g *job.Graph) string {
 	s := g.Settings
 	fmt.Fprintf(&b, "job %s parallelism %d/%d rows %d linger %s queue %d probe %s bad %d/%g replay %t\n", g.Name, g.Parallelism, g.MaxParallelism,
 		s.BatchRows, s.Linger, s.QueueDepth, s.Probe, s.BadBudget.Count, s.BadBudget.Share, s.OrderReplay)
+	if c := s.Checkpoint; c != nil {
+		fmt.Fprintf(&b, "checkpoint %+v\nrestart %+v\n", *c, s.Restart)
+	}
+	if s.State.Backend != job.MemoryState {
+		fmt.Fprintf(&b, "state %+v\n", s.State)
+	}
 	for _, p := range g.Plugins {
 		fmt.Fprintf(&b, "plugin %s file %q ref %q digest %q\n", p.Name, p.File, p.Ref, p.Digest)
 	}
@@ -455,6 +461,8 @@ func TestEffectiveSettingsSayWhereTheyComeFromAndHideVariables(t *testing.T) {
 		"settings.bad_budget.count = 1000 (default)",
 		"settings.bad_budget.share = 0.01 (default)",
 		"settings.state_budget = 1GiB (default)",
+		"settings.state.backend = memory (default)",
+		"settings.checkpoint = off (default)",
 		"sources.orders.file.path = data/a.jsonl (job.yaml:5)",
 		"sources.orders.file.follow = false (default)",
 		"sources.orders.format = json (job.yaml:6)",
@@ -536,6 +544,12 @@ func TestEveryDefaultIsOneThatAJobCanSet(t *testing.T) {
 		}
 		if strings.Contains(d.Key, "align") {
 			o.Set = append(o.Set, "sources.orders.file={path: data/*.jsonl, follow: true}")
+		}
+		switch {
+		case strings.HasPrefix(d.Key, "settings.restart."):
+			o.Set = append(o.Set, "settings.checkpoint={}")
+		case d.Key == "settings.state.memory":
+			o.Set = append(o.Set, "settings.state.backend=disk")
 		}
 		if d.When == "followed" || d.Key == "settings.probe" {
 			o.Set = append(o.Set, "sources.orders.file.follow=true")

@@ -175,6 +175,8 @@ func (r *reader) settings(o *object) {
 	budget.close()
 	state, _ := scalar(o, "state_budget", size(minStateBudget, maxStateBudget))
 	s.StateBudget = int64(state)
+	r.state(o.child("state"))
+	r.recovery(o)
 	o.close()
 }
 
