@@ -69,6 +69,7 @@ type live struct {
 	engine   *engine.Job   // set while it runs
 	report   engine.Report // the last one that was seen
 	warnings []string
+	restarts int
 }
 
 const (
@@ -81,7 +82,7 @@ const (
 )
 
 // states in which a job may have something running.
-var alive = []string{string(Created), string(Starting), string(Running), string(Stopping)}
+var alive = []string{string(Created), string(Starting), string(Running), string(Restarting), string(Stopping)}
 
 // New makes a controller; nothing runs yet.
 func New(o Options) (*Controller, error) {
@@ -317,8 +318,16 @@ func (c *Controller) moved(l *live, ch Change) {
 	now := c.o.Machine.Clock.Now()
 	r := l.record
 	r.State = string(ch.State)
-	if ch.State == Starting {
+	if ch.State == Starting && r.Started.IsZero() {
 		r.Started = now
+	}
+	switch ch.State {
+	case Restarting:
+		l.restarts++
+		r.Message = c.forOwner(r, ch.WhyAgain())
+		l.warn(r.Message)
+	case Starting:
+		r.Message = ""
 	}
 	if ch.State.Ended() {
 		r.Ended = now
@@ -328,6 +337,8 @@ func (c *Controller) moved(l *live, ch Change) {
 		case Failed:
 			r.Message = c.forOwner(r, ch.Err.Error())
 		}
+	}
+	if ch.State.Ended() || ch.State == Restarting {
 		if ch.Report.Sources != nil { // else the engine was never built
 			l.report = ch.Report
 		}
@@ -367,7 +378,7 @@ func (c *Controller) forOwner(j catalog.Job, text string) string {
 
 // account is what is stored of a job's report.
 func (l *live) account() []byte {
-	raw, err := json.Marshal(account{l.report, l.warnings, l.turns.Account()})
+	raw, err := json.Marshal(account{l.report, l.warnings, l.turns.Account(), l.restarts})
 	if err != nil {
 		panic("BUG: report: " + err.Error())
 	}
@@ -378,6 +389,7 @@ type account struct {
 	Report   engine.Report `json:"report"`
 	Warnings []string      `json:"warnings,omitempty"`
 	CPU      turns.Account `json:"cpu"`
+	Restarts int           `json:"restarts,omitempty"`
 }
 
 func (c *Controller) observe(l *live, e engine.Event) {
@@ -387,8 +399,13 @@ func (c *Controller) observe(l *live, e engine.Event) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	l.warn(c.forOwner(l.record, w.Operator+": "+w.Message))
+}
+
+// warn keeps a warning for the owner. The caller holds Controller.mu.
+func (l *live) warn(text string) {
 	if len(l.warnings) < maxWarnings {
-		l.warnings = append(l.warnings, c.forOwner(l.record, w.Operator+": "+w.Message))
+		l.warnings = append(l.warnings, text)
 	}
 }
 
@@ -398,6 +415,7 @@ type View struct {
 	Report   engine.Report
 	Warnings []string
 	CPU      turns.Account // what it has had until now
+	Restarts int           // how often it was started again
 	Outputs  []Output
 	// Silent: the job is running and did not tell how far it is in time, so Report is
 	// the last that is known. A plug-in that takes seconds for a batch does this.
@@ -443,7 +461,7 @@ func stored(r catalog.Job) (View, error) {
 			return View{}, fault.Corruptf("job %s of %s: %w", r.ID, r.Tenant, err)
 		}
 	}
-	v.Report, v.Warnings, v.CPU = a.Report, a.Warnings, a.CPU
+	v.Report, v.Warnings, v.CPU, v.Restarts = a.Report, a.Warnings, a.CPU, a.Restarts
 	return v, nil
 }
 

@@ -5,6 +5,7 @@
 //	load.go        Load: job file -> Loaded; Run: Loaded -> engine, once
 //	lifecycle.go   the states and what may happen in each: pure
 //	life.go        one job's state, guarded, and told to its owner
+//	restart.go     which failed run is followed by another, and when: pure; the loop
 //	firststart.go  when `run` first started a job
 //	controller.go  many jobs of many tenants: submit, stop, delete, wait
 //	output.go      what a job has written, as bytes

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"sync"
+	"time"
 
 	"tidemark/engine"
 )
@@ -9,9 +10,12 @@ import (
 // Change is told to a job's owner at each new state.
 type Change struct {
 	State State
-	// In a state that has ended:
+	// In Restarting, and in a state that has ended:
 	Report engine.Report
 	Err    error // why; nil for a finished job
+	// In Restarting: how long it waits, and which start comes then, of how many.
+	Wait              time.Duration
+	Attempt, Attempts int
 }
 
 // Life is the state of one job. Safe for concurrent use.
@@ -31,9 +35,10 @@ func NewLife(moved func(Change)) *Life {
 }
 
 // On lets an event happen. An error of class ErrConflict means that nothing did.
-func (l *Life) On(e Event) (Action, error) { return l.on(e, engine.Report{}, nil) }
+func (l *Life) On(e Event) (Action, error) { return l.on(e, Change{}) }
 
-func (l *Life) on(e Event, report engine.Report, why error) (Action, error) {
+// on is On with what the owner is told beside the state.
+func (l *Life) on(e Event, ch Change) (Action, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	to, do, err := Next(l.state, e)
@@ -42,7 +47,8 @@ func (l *Life) on(e Event, report engine.Report, why error) (Action, error) {
 	}
 	if to != l.state {
 		l.state = to
-		l.moved(Change{State: to, Report: report, Err: why})
+		ch.State = to
+		l.moved(ch)
 	}
 	return do, nil
 }

@@ -12,6 +12,9 @@ const (
 	Starting State = "starting"
 	// Running: the engine's tasks run.
 	Running State = "running"
+	// Restarting: a run has failed for a reason that may pass, and the next one waits for
+	// its time.
+	Restarting State = "restarting"
 	// Stopping: a stop has been asked for and some task has not ended yet. A module
 	// that is being compiled holds a job here.
 	Stopping State = "stopping"
@@ -43,6 +46,8 @@ const (
 	Stop  Event = "stop"  // someone asks it to end
 	Done  Event = "done"  // the engine returned without an error
 	Fail  Event = "fail"  // loading or running ended with an error
+	Retry Event = "retry" // likewise, and the policy has it start again
+	Again Event = "again" // the wait before that is over
 	Halt  Event = "halt"  // the engine returned because it was stopped
 	Lost  Event = "lost"  // the host found it alive in its records when it started
 )
@@ -53,6 +58,7 @@ type Action string
 const (
 	Nothing Action = ""
 	Launch  Action = "launch" // load the job and start the engine
+	Wait    Action = "wait"   // let the time pass that the policy says; then Again
 	Cancel  Action = "cancel" // end the context that the engine runs under
 )
 
@@ -61,12 +67,13 @@ var transitions = map[State]map[Event]struct {
 	to State
 	do Action
 }{
-	Created:  {Start: {Starting, Launch}, Stop: {Stopped, Nothing}, Lost: {Interrupted, Nothing}},
-	Starting: {Up: {Running, Nothing}, Fail: {Failed, Nothing}, Halt: {Stopped, Nothing}, Stop: {Stopping, Cancel}, Lost: {Interrupted, Nothing}},
-	Running:  {Done: {Finished, Nothing}, Fail: {Failed, Nothing}, Halt: {Stopped, Nothing}, Stop: {Stopping, Cancel}, Lost: {Interrupted, Nothing}},
+	Created:    {Start: {Starting, Launch}, Stop: {Stopped, Nothing}, Lost: {Interrupted, Nothing}},
+	Starting:   {Up: {Running, Nothing}, Fail: {Failed, Nothing}, Retry: {Restarting, Wait}, Halt: {Stopped, Nothing}, Stop: {Stopping, Cancel}, Lost: {Interrupted, Nothing}},
+	Running:    {Done: {Finished, Nothing}, Fail: {Failed, Nothing}, Retry: {Restarting, Wait}, Halt: {Stopped, Nothing}, Stop: {Stopping, Cancel}, Lost: {Interrupted, Nothing}},
+	Restarting: {Again: {Starting, Launch}, Halt: {Stopped, Nothing}, Stop: {Stopping, Cancel}, Lost: {Interrupted, Nothing}},
 	// The end of the input may win the race against a stop: then all rows are out,
 	// and that is what is said. An engine that comes up meanwhile stays in stopping.
-	// A second stop changes nothing.
+	// A second stop changes nothing. It is not started again, whatever it fails of.
 	Stopping: {Up: {Stopping, Nothing}, Done: {Finished, Nothing}, Fail: {Failed, Nothing}, Halt: {Stopped, Nothing}, Stop: {Stopping, Nothing}, Lost: {Interrupted, Nothing}},
 }
 

@@ -29,6 +29,13 @@ func TestLife(t *testing.T) {
 		{"a crash before the start", []Event{Lost}, Interrupted, Nothing},
 		{"a crash while it runs", []Event{Start, Up, Lost}, Interrupted, Nothing},
 		{"a crash while it stops", []Event{Start, Up, Stop, Lost}, Interrupted, Nothing},
+		{"an outside failure is waited out", []Event{Start, Up, Retry}, Restarting, Wait},
+		{"and the job launches again", []Event{Start, Up, Retry, Again}, Starting, Launch},
+		{"also one that did not come up the second time", []Event{Start, Up, Retry, Again, Retry}, Restarting, Wait},
+		{"it ends well in the end", []Event{Start, Up, Retry, Again, Up, Done}, Finished, Nothing},
+		{"a stop ends the wait", []Event{Start, Up, Retry, Stop, Halt}, Stopped, Nothing},
+		{"the end of ctx is seen before the stop", []Event{Start, Up, Retry, Halt}, Stopped, Nothing},
+		{"a crash while it waits", []Event{Start, Up, Retry, Lost}, Interrupted, Nothing},
 		{"a start launches", []Event{Start}, Starting, Launch},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -46,9 +53,17 @@ func TestLife(t *testing.T) {
 	}
 }
 
+func TestAJobThatStopsIsNotStartedAgain(t *testing.T) {
+	for _, e := range []Event{Retry, Again} {
+		if to, do, err := Next(Stopping, e); !errors.Is(err, fault.ErrConflict) {
+			t.Errorf("%s: (%s, %q, %v)", e, to, do, err)
+		}
+	}
+}
+
 func TestEveryStateAndEvent(t *testing.T) {
-	events := []Event{Start, Up, Stop, Done, Fail, Halt, Lost}
-	for _, s := range []State{Created, Starting, Running, Stopping, Finished, Failed, Stopped, Interrupted} {
+	events := []Event{Start, Up, Stop, Done, Fail, Retry, Again, Halt, Lost}
+	for _, s := range []State{Created, Starting, Running, Restarting, Stopping, Finished, Failed, Stopped, Interrupted} {
 		allowed := 0
 		for _, e := range events {
 			to, do, err := Next(s, e)

@@ -130,21 +130,11 @@ func (l *Loaded) Run(ctx context.Context, life *Life, o RunOptions) (engine.Repo
 	unhook := context.AfterFunc(ctx, func() { _, _ = life.On(Stop) })
 	defer unhook()
 
-	report, err := l.run(ctx, life, o)
-	event := Done
-	switch cause := context.Cause(ctx); {
-	case err == nil:
-	case !stopped(ctx, err):
-		event = Fail
-	case errors.Is(cause, errHostEnds):
-		event, err = Lost, cause
-	default:
-		event, err = Halt, cause
-	}
-	if _, lerr := life.on(event, report, err); lerr != nil {
-		panic("BUG: " + lerr.Error())
-	}
-	return report, err
+	// Nothing brings back what a run has done, so a second one would write it again.
+	never := job.Restart{}
+	return repeat(ctx, l.machine.Clock, never, Health{}, life, func(ctx context.Context, up func()) (engine.Report, error) {
+		return l.run(ctx, up, o)
+	})
 }
 
 // stopped reports whether err is what the end of ctx brought about: a running engine
@@ -154,7 +144,7 @@ func stopped(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err()))
 }
 
-func (l *Loaded) run(ctx context.Context, life *Life, o RunOptions) (engine.Report, error) {
+func (l *Loaded) run(ctx context.Context, up func(), o RunOptions) (engine.Report, error) {
 	if o.Observe == nil {
 		o.Observe = func(engine.Event) {}
 	}
@@ -168,8 +158,6 @@ func (l *Loaded) run(ctx context.Context, life *Life, o RunOptions) (engine.Repo
 	if o.Up != nil {
 		o.Up(j)
 	}
-	if _, err := life.On(Up); err != nil {
-		panic("BUG: " + err.Error())
-	}
+	up()
 	return j.Run(ctx)
 }
