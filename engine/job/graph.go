@@ -64,6 +64,7 @@ type Plugin struct {
 	File   string // absolute path; empty on a host, where Ref counts
 	Ref    string // name@version or sha256:…
 	Digest string // SHA-256 of the module in hex, filled in by the resolver
+	Schema uint32 // version of the layout of what it keeps, as its manifest says; 0: it keeps nothing
 }
 
 // Source is one source with its decoding and its event time.
@@ -189,10 +190,11 @@ type Step struct {
 	Map     *Map      // in place of Filter and Derive: what a plug-in makes of each record
 	Project []string  // the fields that are kept, in order; empty: all
 
-	Key             []string // fields of the input; empty: over all keys
-	Window          *Window  // nil: a stateless step or an interval join
-	Trigger         *Trigger // nil: the default of the window (S64)
-	Evictor         *Evictor // nil: none
+	Key             []string       // fields of the input; empty: over all keys
+	Reads           []stream.Field // of a step with state: the fields of the input that it uses, by name
+	Window          *Window        // nil: a stateless step or an interval join
+	Trigger         *Trigger       // nil: the default of the window (S64)
+	Evictor         *Evictor       // nil: none
 	AllowedLateness time.Duration
 	Aggregates      []Aggregate
 	Process         *Process // nil: each firing gives one row of the aggregates' results

@@ -78,6 +78,7 @@ func (r *reader) joining(s *stepSpec, o *object) {
 	case kind != "":
 		r.report(n.key, "%s is for kind: cogroup, whose windows give two lists; of pairs say apply:, or compute in a step behind it", o.sub("process"))
 	}
+	s.uses(left, right)
 	c.close()
 }
 

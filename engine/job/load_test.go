@@ -50,6 +50,7 @@ func world() job.LoadOptions {
 			"jobs/data/deep/d.jsonl": file,
 			"jobs/stats.wasm":        file, "jobs/scaled.wasm": file, "jobs/text.wasm": file,
 			"jobs/grades.wasm": file, "jobs/unpaid.wasm": file, "jobs/ratios.wasm": file, "jobs/alerts.wasm": file, "jobs/visits.wasm": file, "jobs/match.wasm": file, "jobs/sessions.wasm": file, "jobs/both.wasm": file, "jobs/beats.wasm": file, "jobs/cut.wasm": file, "jobs/urgent.wasm": file, "jobs/rounds.wasm": file, "jobs/own_gap.wasm": file, "jobs/shifts.wasm": file,
+			"jobs/keeps_1_a.wasm": file, "jobs/keeps_1_b.wasm": file, "jobs/keeps_2_c.wasm": file,
 			"jobs/out/old.jsonl":            file,
 			"jobs/taken/orders.bad.jsonl/x": file,
 			"dev/null":                      {Mode: fs.ModeDevice},
@@ -119,6 +120,12 @@ func (functions) Expr(src string, fields []stream.Field) (stream.Kind, error) {
 func (functions) Plugin(p *job.Plugin) (job.FunctionInfo, error) {
 	ref, _, _ := strings.Cut(p.Ref, "@")
 	switch name := strings.TrimSuffix(filepath.Base(p.File), ".wasm"); {
+	case strings.HasPrefix(name, "keeps_"): // keeps_SCHEMA_DIGEST: an aggregate, in several versions
+		var schema uint32
+		if _, err := fmt.Sscanf(name, "keeps_%d_%s", &schema, &p.Digest); err != nil {
+			return job.FunctionInfo{}, err
+		}
+		return job.FunctionInfo{Outputs: []stream.Field{{Name: "value", Kind: stream.Int64}}, Schema: schema}, nil
 	case name == "stats", ref == "stats":
 		p.Digest = "d1"
 		return job.FunctionInfo{Inputs: []job.Input{{Name: "value", Kinds: []stream.Kind{stream.Float64}}}}, nil

@@ -13,6 +13,8 @@ type FunctionInfo struct {
 	Outputs          []stream.Field
 	OrderInsensitive bool // the order of records makes no difference to the result
 	Fixed            bool // an accumulator has a fixed size
+	// Schema is the version of the layout of accumulators or other state; 0: there is none.
+	Schema uint32
 
 	Process  *ProcessInfo  // of ProcessKind
 	Pair     *PairInfo     // of PairKind

@@ -131,6 +131,7 @@ func (r *reader) windowed(s *stepSpec, o *object) {
 		}
 		s.out = r.processed(s, s.out)
 	}
+	s.uses(in)
 	s.out.what, s.out.fix = "the results of step "+s.ID, ""
 	r.bounds(s)
 	if known && s.out.whole {

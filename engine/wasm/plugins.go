@@ -134,19 +134,19 @@ func (ps *Plugins) Describe(p *job.Plugin) (job.FunctionInfo, error) {
 // default has a Default of kind 0.
 func describe(m *abi.Manifest) job.FunctionInfo {
 	if a := m.Aggregate; a != nil {
-		return job.FunctionInfo{Inputs: jobInputs(a.Inputs), Params: jobParams(a.Params), Outputs: fields(a.Outputs), OrderInsensitive: a.OrderInsensitive, Fixed: a.Width > 0}
+		return job.FunctionInfo{Inputs: jobInputs(a.Inputs), Params: jobParams(a.Params), Outputs: fields(a.Outputs), OrderInsensitive: a.OrderInsensitive, Fixed: a.Width > 0, Schema: a.Schema}
 	}
 	if p := m.Pair; p != nil {
 		return job.FunctionInfo{Kind: job.PairKind, Params: jobParams(p.Params), Outputs: fields(p.Outputs), Pair: &job.PairInfo{Left: jobInputs(p.Left), Right: jobInputs(p.Right)}}
 	}
 	if g := m.Generator; g != nil {
-		return job.FunctionInfo{Kind: job.GeneratorKind, Inputs: jobInputs(g.Inputs), Params: jobParams(g.Params)}
+		return job.FunctionInfo{Kind: job.GeneratorKind, Inputs: jobInputs(g.Inputs), Params: jobParams(g.Params), Schema: g.Schema}
 	}
 	if f := m.Map; f != nil {
 		return job.FunctionInfo{Kind: job.MapKind, Inputs: jobInputs(f.Inputs), Params: jobParams(f.Params), Outputs: fields(f.Outputs)}
 	}
 	if t := m.Trigger; t != nil {
-		return job.FunctionInfo{Kind: job.TriggerKind, Inputs: jobInputs(t.Inputs), Params: jobParams(t.Params), Trigger: &job.TriggerInfo{MayPurge: t.MayPurge, Merges: t.Merges}}
+		return job.FunctionInfo{Kind: job.TriggerKind, Inputs: jobInputs(t.Inputs), Params: jobParams(t.Params), Trigger: &job.TriggerInfo{MayPurge: t.MayPurge, Merges: t.Merges}, Schema: t.Schema}
 	}
 	if a := m.Assigner; a != nil {
 		return job.FunctionInfo{Kind: job.AssignerKind, Inputs: jobInputs(a.Inputs), Params: jobParams(a.Params), Assigner: &job.AssignerInfo{Merges: a.Merges}}
@@ -159,7 +159,7 @@ func describe(m *abi.Manifest) job.FunctionInfo {
 	for _, s := range p.Side {
 		d.Side = append(d.Side, job.SideOutput{Name: s.Name, Outputs: fields(s.Outputs)})
 	}
-	return job.FunctionInfo{Kind: job.ProcessKind, Inputs: jobInputs(p.Inputs), Params: jobParams(p.Params), Outputs: fields(p.Outputs), Process: d}
+	return job.FunctionInfo{Kind: job.ProcessKind, Inputs: jobInputs(p.Inputs), Params: jobParams(p.Params), Outputs: fields(p.Outputs), Process: d, Schema: p.Schema}
 }
 
 func jobInputs(columns []abi.Column) (out []job.Input) {

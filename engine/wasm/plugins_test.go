@@ -35,6 +35,7 @@ func TestDescribe(t *testing.T) {
 		Outputs:          []stream.Field{{Name: "sum", Kind: stream.Int64}, {Name: "count", Kind: stream.Int64}},
 		OrderInsensitive: true,
 		Fixed:            true,
+		Schema:           1, // as the manifest of the guest says
 		Params: []job.Param{
 			{Name: "scale", Kind: stream.Int64, Default: job.Arg{Name: "scale", Kind: stream.Int64, Int: 1}},
 			{Name: "unit", Kind: stream.String},
