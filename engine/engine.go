@@ -118,17 +118,22 @@ func (j *Job) Run(ctx context.Context) (Report, error) {
 	return j.report(), err
 }
 
+// onlyEpoch is the number of the one epoch of a job that takes no checkpoints.
+const onlyEpoch = 1
+
 // commit publishes all sinks: first every one makes its rows durable, then they are
 // shown, so that a full disk shows none of them (K7).
 func (j *Job) commit() error {
-	for _, t := range j.sinks {
-		if err := t.sink.Prepare(); err != nil {
+	pending := make([][]byte, len(j.sinks))
+	for i, t := range j.sinks {
+		var err error
+		if pending[i], err = t.sink.Prepare(onlyEpoch, true); err != nil {
 			j.abort()
 			return sinkError(t.spec, err)
 		}
 	}
 	for i, t := range j.sinks {
-		if err := t.sink.Commit(); err != nil {
+		if err := t.sink.Commit(pending[i]); err != nil {
 			for _, rest := range j.sinks[i+1:] {
 				_ = rest.sink.Abort() // stays in progress, with all of its rows
 			}
@@ -240,7 +245,7 @@ func (j *Job) openSink(s *job.Sink) (sink.Sink, error) {
 	case s.Memory > 0:
 		return sink.NewMemory(s.Memory), nil
 	}
-	f, err := sink.OpenFile(j.opts.Env.FS, s.File)
+	f, err := sink.OpenFile(j.opts.Env.FS, s.File, sink.FileOptions{}, sink.Restored{})
 	if err != nil {
 		return nil, sinkError(s, err)
 	}

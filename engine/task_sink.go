@@ -84,7 +84,7 @@ func (t *sinkTask) run(failed func(error)) {
 func (t *sinkTask) report() SinkReport {
 	r := SinkReport{ID: t.spec.ID, From: t.spec.From.String(), Target: t.sink.Target(), Rows: t.rows.Load()}
 	switch s := t.sink.(type) {
-	case *sink.File:
+	case sink.InFile:
 		if !t.done.Load() {
 			r.Target = s.InProgress()
 		}

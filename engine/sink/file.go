@@ -10,128 +10,228 @@ import (
 	"tidemark/internal/fault"
 )
 
-// InProgress is what a file's name ends in until it is complete. Stored; never change.
-const InProgress = ".inprogress"
-
-// bufferSize is what a file sink keeps before it writes: few system calls, and little
-// lost from view while a job runs.
-const bufferSize = 256 << 10
-
-// File writes a file that readers see only when it is complete: lines go to
-// path.inprogress, which is synced by Prepare and renamed by Commit. An aborted file
-// stays under that name, for people to look at; the next run starts it anew.
-//
-// What is no regular file, such as /dev/null or a named pipe, cannot be renamed into
-// place and is written to as it stands.
-type File struct {
-	fs     env.FS
-	path   string
-	direct bool
-	f      env.File
-	buf    []byte
+// FileOptions says how a file sink shows its rows.
+type FileOptions struct {
+	// PerEpoch makes one file for each epoch with rows, seen as soon as it is decided about
+	// it. Else there is one file, seen when the last epoch is.
+	PerEpoch bool
 }
 
-// OpenFile opens a file sink, making the directories above it.
-func OpenFile(fsys env.FS, path string) (*File, error) {
-	s := &File{fs: fsys, path: path}
+// OpenFile opens a file sink, making the directories above it. Its rows are seen exactly
+// once: no name that a reader looks at ever stands for a part of a file, or for rows that
+// are not decided.
+//
+// A fresh start overwrites what an earlier run has left in progress. One file is replaced
+// by the new one when that is complete; files of epochs are never overwritten: where
+// there are some, a fresh start is an error of class fault.ErrUser.
+//
+// What is no regular file, such as /dev/null or a named pipe, cannot be renamed into
+// place. It is written to as it stands, at least once.
+func OpenFile(fsys env.FS, path string, o FileOptions, from Restored) (Sink, error) {
 	info, err := fsys.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
 		return nil, fault.Userf("cannot write %s: it is a directory", path)
 	case err == nil && !info.Mode().IsRegular():
-		s.direct = true
+		return openDevice(fsys, path)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return nil, fault.Userf("cannot write %s: %w", path, reason(err))
+		return nil, cannot(path, err)
 	}
-	if !s.direct {
-		if err := fsys.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return nil, fault.Userf("cannot write %s: %w", path, reason(err))
+	unsynced, err := makeDir(fsys, filepath.Dir(path))
+	if err != nil {
+		return nil, cannot(path, err)
+	}
+	if len(from.Pending) == 0 { // new, or something without a past until now
+		if o.PerEpoch {
+			return newFiles(fsys, path, from.Epoch, unsynced)
+		}
+		return newFile(fsys, path, unsynced)
+	}
+	if o.PerEpoch {
+		return restoreFiles(fsys, path, from, unsynced)
+	}
+	return restoreFile(fsys, path, from, unsynced)
+}
+
+// cannot is the error of an opening.
+func cannot(path string, err error) error {
+	return fault.Userf("cannot write %s: %w", path, reason(err))
+}
+
+// makeDir makes a directory and those above it. The names in unsynced are durable when
+// these directories have been synced: dir itself, and those that got a new entry.
+func makeDir(fsys env.FS, dir string) (unsynced []string, err error) {
+	unsynced = []string{dir}
+	for d := dir; ; d = filepath.Dir(d) {
+		_, err := fsys.Stat(d)
+		if err == nil || d == filepath.Dir(d) {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		unsynced = append(unsynced, filepath.Dir(d))
+	}
+	return unsynced, fsys.MkdirAll(dir, 0o755)
+}
+
+// syncDirs makes the names in directories durable.
+func syncDirs(fsys env.FS, dirs []string) error {
+	for _, d := range dirs {
+		if err := fsys.SyncDir(d); err != nil {
+			return err
 		}
 	}
-	s.f, err = fsys.Create(s.InProgress(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
-	if err != nil {
-		return nil, fault.Userf("cannot write %s: %w", path, reason(err))
+	return nil
+}
+
+// publish gives a durable file of so many bytes its final name; syncing the directory is
+// left to the caller. gone: it has no file under the name from, so that it was published
+// before, or lost.
+func publish(fsys env.FS, from, to string, bytes int64) (gone bool, err error) {
+	info, err := fsys.Stat(from)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return true, nil
+	case err != nil:
+		return false, fault.Externalf("publish %s: %w", to, reason(err))
+	case info.Size() != bytes:
+		return false, damaged(from, info.Size(), bytes)
+	}
+	if err := fsys.Rename(from, to); err != nil {
+		return false, fault.Externalf("publish %s: %w", to, err)
+	}
+	return false, nil
+}
+
+// damaged says that a file does not have the length that was made durable.
+func damaged(name string, is, want int64) error {
+	return fault.Corruptf("%s has %d bytes, and %d were written when the checkpoint was taken: it was damaged or replaced since; restore an older checkpoint, or start anew", name, is, want)
+}
+
+// file is one file, path, which is complete at the end. Its rows are in path.inprogress
+// until then. On a restart that is cut back to what was decided.
+type file struct {
+	fs       env.FS
+	path     string
+	out      output
+	unsynced []string // directories
+	complete *pending // the last epoch is prepared
+}
+
+var _ Sink = (*file)(nil)
+var _ InFile = (*file)(nil)
+
+func newFile(fsys env.FS, path string, unsynced []string) (*file, error) {
+	return openOne(fsys, path, os.O_TRUNC, unsynced)
+}
+
+func openOne(fsys env.FS, path string, flag int, unsynced []string) (*file, error) {
+	s := &file{fs: fsys, path: path, unsynced: unsynced, out: output{target: path, name: path + InProgress}}
+	var err error
+	if s.out.f, err = fsys.Create(s.out.name, os.O_WRONLY|flag|os.O_CREATE, 0o644); err != nil {
+		return nil, cannot(path, err)
 	}
 	return s, nil
 }
 
-// reason strips the operation and the path from an error of the file system; the
-// caller says both in its own words.
-func reason(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
+func restoreFile(fsys env.FS, path string, from Restored, unsynced []string) (*file, error) {
+	p, err := decodePending(from.Pending, oneFile, path)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	if p.Last {
+		s := &file{fs: fsys, path: path, complete: &p, out: output{target: path, name: path + InProgress, length: p.Bytes}}
+		return s, s.Commit(from.Pending)
+	}
+	if _, err := fsys.Stat(path + InProgress); errors.Is(err, fs.ErrNotExist) && p.Bytes > 0 {
+		return nil, fault.Corruptf("%s is gone, and %d bytes were in it when the checkpoint was taken: restore it, or start anew", path+InProgress, p.Bytes)
+	}
+	s, err := openOne(fsys, path, 0, unsynced)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cut(p.Bytes); err != nil {
+		_ = s.out.close()
+		return nil, err
+	}
+	return s, nil
 }
 
-// InProgress is where the lines are until Commit.
-func (s *File) InProgress() string {
-	if s.direct {
-		return s.path
+// cut takes back what was written behind the last decided epoch.
+func (s *file) cut(length int64) error {
+	info, err := s.out.f.Stat()
+	if err != nil {
+		return cannot(s.path, err)
 	}
-	return s.path + InProgress
+	if info.Size() < length {
+		return damaged(s.out.name, info.Size(), length)
+	}
+	if err := s.out.f.Truncate(length); err != nil {
+		return cannot(s.path, err)
+	}
+	if _, err := s.out.f.Seek(length, 0); err != nil {
+		return cannot(s.path, err)
+	}
+	s.out.length = length
+	return nil
 }
 
-// Target is the path.
-func (s *File) Target() string { return s.path }
+func (s *file) InProgress() string { return s.out.name }
+func (s *file) Target() string     { return s.path }
 
-// Write adds lines.
-func (s *File) Write(lines []byte) error {
-	if len(s.buf)+len(lines) > bufferSize {
-		if err := s.Flush(); err != nil {
-			return err
+func (s *file) Write(lines []byte) error {
+	if s.complete != nil && len(lines) > 0 {
+		return s.out.failed("write", fault.Userf("it was complete when the checkpoint was taken, so that no row can follow: start anew"))
+	}
+	return s.out.write(lines)
+}
+
+func (s *file) Flush() error { return s.out.flush() }
+
+// Prepare makes the rows durable and notes how long the file is.
+func (s *file) Prepare(epoch uint64, last bool) ([]byte, error) {
+	if s.complete == nil {
+		if err := s.out.sync(s.fs); err != nil {
+			return nil, err
+		}
+		if err := syncDirs(s.fs, s.unsynced); err != nil {
+			return nil, s.out.failed("sync", err)
+		}
+		s.unsynced = nil
+	}
+	p := pending{Kind: oneFile, File: filepath.Base(s.path), Epoch: epoch, Last: last || s.complete != nil, Bytes: s.out.length}
+	if p.Last {
+		s.complete = &p
+		if err := s.out.close(); err != nil {
+			return nil, err
 		}
 	}
-	if len(lines) >= bufferSize {
-		return s.write(lines)
-	}
-	s.buf = append(s.buf, lines...)
-	return nil
+	return p.encode(), nil
 }
 
-// Flush writes what is in the buffer.
-func (s *File) Flush() error {
-	err := s.write(s.buf)
-	s.buf = s.buf[:0]
-	return err
-}
-
-func (s *File) write(p []byte) error {
-	if len(p) == 0 {
-		return nil
-	}
-	if _, err := s.f.Write(p); err != nil {
-		return fault.Externalf("write %s: %w", s.path, reason(err))
-	}
-	return nil
-}
-
-// Prepare makes the lines durable.
-func (s *File) Prepare() error {
-	if err := s.Flush(); err != nil {
+// Commit gives the file its name if the epoch is the last one.
+func (s *file) Commit(stored []byte) error {
+	p, err := decodePending(stored, oneFile, s.path)
+	if err != nil || !p.Last {
 		return err
 	}
-	if s.direct {
-		return nil // nothing to make durable: it is a device or a pipe
+	gone, err := publish(s.fs, s.out.name, s.path, p.Bytes)
+	if err != nil {
+		return err
 	}
-	if err := s.f.Sync(); err != nil {
-		return fault.Externalf("sync %s: %w", s.path, reason(err))
+	if gone {
+		info, err := s.fs.Stat(s.path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return fault.Corruptf("%s is gone, and so is %s: it was complete, with %d bytes, when the checkpoint was taken; restore it, or start anew", s.path, s.out.name, p.Bytes)
+		case err != nil:
+			return fault.Externalf("publish %s: %w", s.path, reason(err))
+		case info.Size() != p.Bytes:
+			return damaged(s.path, info.Size(), p.Bytes)
+		}
 	}
-	return nil
-}
-
-// Commit gives the file its name.
-func (s *File) Commit() error {
-	if err := s.f.Close(); err != nil {
-		return fault.Externalf("close %s: %w", s.path, reason(err))
-	}
-	if s.direct {
-		return nil
-	}
-	if err := s.fs.Rename(s.InProgress(), s.path); err != nil {
-		return fault.Externalf("publish %s: %w", s.path, err)
-	}
+	// Also if another process has renamed it: that one may not have come so far.
 	if err := s.fs.SyncDir(filepath.Dir(s.path)); err != nil {
 		return fault.Externalf("publish %s: %w", s.path, err)
 	}
@@ -139,12 +239,13 @@ func (s *File) Commit() error {
 }
 
 // Abort writes what it has, so that it can be looked at, and leaves it in progress.
-func (s *File) Abort() error {
-	err := s.Flush()
-	if cerr := s.f.Close(); err == nil && cerr != nil {
-		err = fault.Externalf("close %s: %w", s.path, reason(cerr))
+func (s *file) Abort() error {
+	if s.out.f == nil {
+		return nil
+	}
+	err := s.out.flush()
+	if cerr := s.out.close(); err == nil {
+		err = cerr
 	}
 	return err
 }
-
-var _ Sink = (*File)(nil)

@@ -18,11 +18,11 @@ type Stream struct {
 // NewStream makes a sink of a stream that people call by this name.
 func NewStream(w io.Writer, name string) *Stream { return &Stream{w, name} }
 
-func (s *Stream) Target() string { return s.name }
-func (s *Stream) Flush() error   { return nil }
-func (s *Stream) Prepare() error { return nil }
-func (s *Stream) Commit() error  { return nil }
-func (s *Stream) Abort() error   { return nil }
+func (s *Stream) Target() string                       { return s.name }
+func (s *Stream) Flush() error                         { return nil }
+func (s *Stream) Prepare(uint64, bool) ([]byte, error) { return nil, nil }
+func (s *Stream) Commit([]byte) error                  { return nil }
+func (s *Stream) Abort() error                         { return nil }
 
 // Write passes the lines on.
 func (s *Stream) Write(lines []byte) error {
@@ -44,11 +44,11 @@ type Memory struct {
 // NewMemory keeps at most limit lines.
 func NewMemory(limit int) *Memory { return &Memory{limit: limit} }
 
-func (m *Memory) Target() string { return "memory" }
-func (m *Memory) Flush() error   { return nil }
-func (m *Memory) Prepare() error { return nil }
-func (m *Memory) Commit() error  { return nil }
-func (m *Memory) Abort() error   { return nil }
+func (m *Memory) Target() string                       { return "memory" }
+func (m *Memory) Flush() error                         { return nil }
+func (m *Memory) Prepare(uint64, bool) ([]byte, error) { return nil, nil }
+func (m *Memory) Commit([]byte) error                  { return nil }
+func (m *Memory) Abort() error                         { return nil }
 
 // Write keeps the newest lines.
 func (m *Memory) Write(lines []byte) error {
