@@ -1,5 +1,3 @@
-// Package sim holds the virtual machine of tests and of the scenario harness: a clock
-// that moves only when somebody waits for it.
 package sim
 
 import (
