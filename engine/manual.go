@@ -204,24 +204,30 @@ func (m *Manual) restoreLocal(ctx context.Context, e *edge) error {
 		return err
 	}
 	e.local = next
-	return errors.Join(next.Restore(old.Snapshot()), old.Close())
+	cut := old.Freeze()()
+	return errors.Join(next.Restore([][]byte{cut.Sender}, true, cut.Splits), old.Close())
 }
 
 func (m *Manual) restore(ctx context.Context, t *keyedTask) error {
 	var w state.Writer
 	t.inbox.Snapshot(&w)
-	cut := t.op.Snapshot()
+	cut := t.op.Freeze()()
 	old := t.op
 	if err := t.build(ctx); err != nil {
 		t.op = old // closed with the job
 		return err
 	}
-	if err := errors.Join(old.Close(), t.op.Restore(cut)); err != nil {
+	if err := errors.Join(old.Close(), t.op.Restore(asItWas(cut))); err != nil {
 		return err
 	}
 	r := state.NewReader(w.Buf)
 	t.inbox.Restore(r)
 	return r.Err()
+}
+
+// asItWas is the restore of a task from its own cut, in which everything is as it was.
+func asItWas(c state.Cut) state.Restore {
+	return state.Restore{Tasks: [][]byte{c.Task}, Exact: true, Counts: true, Groups: c.Groups}
 }
 
 // Take returns the lines that have come out of each port since it was called last.

@@ -11,6 +11,7 @@ import (
 	"tidemark/engine/job"
 	"tidemark/engine/join"
 	"tidemark/engine/result"
+	"tidemark/engine/state"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
 	"tidemark/engine/window"
@@ -189,8 +190,8 @@ type operator interface {
 	Clock(now stream.Time) error
 	Stamp(now stream.Time)
 	Watermark() stream.Time
-	Snapshot() []byte
-	Restore(snapshot []byte) error
+	Freeze() func() state.Cut
+	Restore(state.Restore) error
 	Close() error
 	Bytes() int64
 	Weigh(f func(key []byte, w stream.Window, bytes int64))

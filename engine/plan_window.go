@@ -16,7 +16,7 @@ import (
 
 // windowSpec turns a step of the job into what package window runs, with its functions.
 func (j *Job) windowSpec(ctx context.Context, st *stepSpec) (window.Spec, error) {
-	s := window.Spec{Groups: j.graph.MaxParallelism}
+	s := window.Spec{GeneralConfig: window.GeneralConfig{Groups: j.graph.MaxParallelism}}
 	s.Key, s.DropNullKey = st.key, st.NullKey == job.Drop
 	s.Sources, s.HotKeys = fromSources(j.graph, st.Step), st.HotKeys
 	s.Lateness = ms(st.AllowedLateness)

@@ -17,7 +17,6 @@ import (
 
 	"tidemark/engine/job"
 	"tidemark/engine/result"
-	"tidemark/engine/state"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
 )
@@ -139,51 +138,4 @@ func Merge(into, from []Disabled) []Disabled {
 	}
 	slices.SortFunc(into, func(a, b Disabled) int { return cmp.Compare(a.Plugin, b.Plugin) })
 	return into
-}
-
-// Snapshot writes what is known of failures.
-func (b *Breaker) Snapshot(w *state.Writer) {
-	if b == nil {
-		return
-	}
-	places := make([]place, 0, len(b.circuits))
-	for at := range b.circuits {
-		places = append(places, at)
-	}
-	slices.SortFunc(places, func(x, y place) int {
-		return cmp.Or(cmp.Compare(x.part, y.part), cmp.Compare(x.plugin, y.plugin))
-	})
-	w.Len(len(places))
-	for _, at := range places {
-		c := b.circuits[at]
-		w.U32(uint32(at.part))
-		w.Bytes([]byte(at.plugin))
-		w.Len(len(c.times))
-		for _, t := range c.times {
-			w.I64(int64(t))
-		}
-		w.I64(int64(c.last))
-		w.Bytes([]byte(c.reason))
-		w.I64(int64(c.since))
-		w.I64(c.setAside)
-	}
-}
-
-// Restore takes what Snapshot has written.
-func (b *Breaker) Restore(r *state.Reader) {
-	if b == nil {
-		return
-	}
-	for range r.Len() {
-		at := place{part: int(r.U32()), plugin: string(r.Bytes())}
-		c := &circuit{}
-		for range r.Len() {
-			c.times = append(c.times, stream.Time(r.I64()))
-		}
-		c.last, c.reason, c.since, c.setAside = stream.Time(r.I64()), string(r.Bytes()), stream.Time(r.I64()), r.I64()
-		if c.reason != "" {
-			b.disabled++
-		}
-		b.circuits[at] = c
-	}
 }

@@ -79,11 +79,17 @@ func TestSnapshotsOfABreaker(t *testing.T) {
 		a.Failed(part, 50, failure("p"))
 	}
 	a.Failed(1, 60, a.Bars(1, "p"))
-	var w state.Writer
-	a.Snapshot(&w)
-	r := state.NewReader(w.Buf)
-	if b.Restore(r); r.Err() != nil {
-		t.Fatal(r.Err())
+	saved := a.Freeze()
+	a.Failed(7, 60, failure("p")) // is not in what was saved
+	for part := range 4 {
+		var w state.Writer
+		if some := saved(part, &w); some != (part == 1 || part == 2) {
+			t.Errorf("part %d: anything is known: %v", part, some)
+		}
+		r := state.NewReader(w.Buf)
+		if b.RestorePart(r, part); r.Err() != nil {
+			t.Fatal(r.Err())
+		}
 	}
 	for _, x := range []*breaker.Breaker{a, b} {
 		x.Failed(2, 1050, failure("p"))
@@ -91,10 +97,11 @@ func TestSnapshotsOfABreaker(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	}
-	var again state.Writer
-	b.Snapshot(&again)
-	var first state.Writer
-	if a.Snapshot(&first); string(first.Buf) != string(again.Buf) {
-		t.Error("the snapshots differ")
+	for part := range 4 {
+		var first, again state.Writer
+		a.Freeze()(part, &first)
+		if b.Freeze()(part, &again); string(first.Buf) != string(again.Buf) {
+			t.Errorf("part %d differs", part)
+		}
 	}
 }

@@ -139,7 +139,7 @@ func defaultTrigger(a window.Assigner, w *spec.Window) trigger.Trigger {
 
 // windowSpec turns a scenario's job into a step; see functions.
 func windowSpec(j *spec.Job, lists bool) (window.Spec, error) {
-	s := window.Spec{Groups: 8, Sources: true}
+	s := window.Spec{GeneralConfig: window.GeneralConfig{Groups: 8}, Sources: true}
 	s.GapCol, s.ValueCol = -1, valueCol
 	s.Lateness = stream.Time(j.AllowedLatenessMS)
 	if j.IsKeyed() {

@@ -44,8 +44,8 @@ type task struct {
 type operator interface {
 	Process(*stream.Batch) error
 	Clock(now stream.Time) error
-	Snapshot() []byte
-	Restore([]byte) error
+	Freeze() func() state.Cut
+	Restore(state.Restore) error
 }
 
 func runStage(s *spec.Scenario, v Variant) ([]spec.Entry, error) {
@@ -299,24 +299,25 @@ func (g *stage) clock(now stream.Time) error {
 // restore takes a snapshot of everything, forgets it, and puts it back.
 func (g *stage) restore() error {
 	type cut struct {
-		inbox, op []byte
-		told      stream.Time
+		inbox []byte
+		op    state.Cut
+		told  stream.Time
 	}
 	var cuts []cut
 	for _, t := range g.tasks {
 		var w state.Writer
 		t.inbox.Snapshot(&w)
-		cuts = append(cuts, cut{w.Buf, t.op.Snapshot(), t.told})
+		cuts = append(cuts, cut{w.Buf, t.op.Freeze()(), t.told})
 	}
-	var locals [][]byte
+	var locals []window.LocalCut
 	for _, l := range g.locals {
-		locals = append(locals, l.Snapshot())
+		locals = append(locals, l.Freeze()())
 	}
 	if err := g.open(); err != nil {
 		return err
 	}
 	for i, l := range g.locals {
-		if err := l.Restore(locals[i]); err != nil {
+		if err := l.Restore([][]byte{locals[i].Sender}, true, locals[i].Splits); err != nil {
 			return err
 		}
 	}
@@ -326,7 +327,7 @@ func (g *stage) restore() error {
 		if err := r.Err(); err != nil {
 			return err
 		}
-		if err := t.op.Restore(cuts[i].op); err != nil {
+		if err := t.op.Restore(state.Restore{Tasks: [][]byte{cuts[i].op.Task}, Exact: true, Counts: true, Groups: cuts[i].op.Groups}); err != nil {
 			return err
 		}
 		t.told = cuts[i].told

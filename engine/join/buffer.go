@@ -11,6 +11,7 @@ import (
 // keyState is what the join keeps of one key.
 type keyState struct {
 	key   []byte
+	since stream.Time // what time its key group stood at when it came
 	sides [2]buffer
 }
 
@@ -107,6 +108,9 @@ func (q *queue) set(b *buffer, retain stream.Time) {
 		return
 	}
 	b.due = b.list()[0].time.Add(retain)
+	if since := b.owner.since; b.due <= since { // it waits for the next step of time (S67)
+		b.due = since.Add(1)
+	}
 	if b.at < 0 {
 		heap.Push(q, b)
 	} else {

@@ -89,8 +89,8 @@ const (
 
 // Interval pairs records of two inputs that have the same key and are close in event
 // time (S110–S114), for the key groups of one subtask. One goroutine uses it: Process in
-// any number, Snapshot between them, Close once, last; Restore only on a new one of the
-// same configuration.
+// any number, Freeze between them, Close once, last; Restore only on a new one of the same
+// configuration.
 type Interval struct {
 	cfg          IntervalConfig
 	out          Output
@@ -101,6 +101,8 @@ type Interval struct {
 	notNull      [2][]int // columns of a store in which a null excludes from pairs
 
 	wm      stream.Time
+	floors  map[int]stream.Time // by key group; nil: none
+	highest stream.Time         // of them
 	keys    map[string]*keyState
 	spare   []*keyState // of keys that have gone, to be used again
 	stores  [2]*store
@@ -129,7 +131,7 @@ func NewInterval(cfg IntervalConfig, out Output) (*Interval, error) {
 	if cfg.Lower > cfg.Upper {
 		return nil, fault.Userf("interval join: lower bound %d ms is above upper bound %d ms (S110)", cfg.Lower, cfg.Upper)
 	}
-	j := &Interval{cfg: cfg, out: out, lower: cfg.Lower, upper: cfg.Upper, wm: stream.MinTime,
+	j := &Interval{cfg: cfg, out: out, lower: cfg.Lower, upper: cfg.Upper, wm: stream.MinTime, highest: stream.MinTime,
 		keys: map[string]*keyState{}, cols: [2][]int{cfg.LeftCols, cfg.RightCols}, caller: NewCaller(cfg.Pair)}
 	if cfg.Breaker != nil {
 		j.caller.bars = j.bars
@@ -244,12 +246,13 @@ func (j *Interval) record(b *stream.Batch, i int, side uint8) error {
 	if ts == stream.MinTime {
 		return fault.As(fault.ErrUser, ErrNoTimestamp)
 	}
-	if ts <= j.wm {
+	wm := j.time(b.Hash[i])
+	if ts <= wm {
 		l.Behind++
 	}
-	if ts < j.wm { // strict, unlike windows (S112)
+	if ts < wm { // strict, unlike windows (S112)
 		l.Late++
-		return j.out.Late(b, i, side, j.wm)
+		return j.out.Late(b, i, side, wm)
 	}
 	l.Counted++
 	l.Open++
@@ -257,7 +260,7 @@ func (j *Interval) record(b *stream.Batch, i int, side uint8) error {
 	row := st.appendFrom(&j.view, i, ts, b.Split[i], b.Pos[i])
 	k := j.keys[string(key)]
 	if k == nil {
-		k = j.newKey(key)
+		k = j.newKey(key, wm)
 	}
 	own := &k.sides[side]
 	n := own.insert(entry{time: ts, row: row, null: st.null(row, j.notNull[side])})
@@ -344,7 +347,7 @@ func (j *Interval) Disabled() []breaker.Disabled { return j.cfg.Breaker.Disabled
 
 // group is the key group of a pending pair.
 func (j *Interval) group(pair int) int {
-	return stream.KeyGroup(j.batch.Hash[j.row[pair]], j.cfg.Groups)
+	return j.groupOf(j.batch.Hash[j.row[pair]])
 }
 
 // bars returns why a pending pair meets a disabled plug-in, nil if it does not.
@@ -395,6 +398,7 @@ func (j *Interval) describe() {
 // if its end is there already (S67).
 func (j *Interval) advance(w stream.Time) {
 	j.wm = w
+	j.passFloors()
 	for len(j.queue) > 0 && j.queue[0].due <= w {
 		b := j.queue[0]
 		l, retain, n := &j.ledger[b.side], j.retain[b.side], 0
@@ -419,12 +423,13 @@ func (j *Interval) advance(w stream.Time) {
 	}
 }
 
-func (j *Interval) newKey(key []byte) *keyState {
+// newKey makes a key whose key group stands at a time.
+func (j *Interval) newKey(key []byte, at stream.Time) *keyState {
 	k := new(keyState)
 	if n := len(j.spare); n > 0 {
 		k, j.spare = j.spare[n-1], j.spare[:n-1]
 	}
-	k.key = append(k.key[:0], key...)
+	k.key, k.since = append(k.key[:0], key...), at
 	for s := range k.sides {
 		b := &k.sides[s]
 		b.owner, b.side, b.at = k, uint8(s), -1

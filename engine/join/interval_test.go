@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tidemark/engine/join"
+	"tidemark/engine/state"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
 	"tidemark/internal/fault"
@@ -240,10 +241,15 @@ func TestAPairWithANullThatTheFunctionDoesNotTakeIsNone(t *testing.T) {
 	}
 }
 
+// asItWas is a restore of all that a cut has.
+func asItWas(c state.Cut) state.Restore {
+	return state.Restore{Tasks: [][]byte{c.Task}, Exact: true, Counts: true, Groups: c.Groups}
+}
+
 func restored(t *testing.T, op *join.Interval, fn udf.Pair, out join.Output) *join.Interval {
 	t.Helper()
 	fresh := symmetric(t, fn, out)
-	if err := fresh.Restore(op.Snapshot()); err != nil {
+	if err := fresh.Restore(asItWas(op.Freeze()())); err != nil {
 		t.Fatal(err)
 	}
 	return fresh
@@ -354,19 +360,28 @@ func TestADamagedSnapshotIsAnError(t *testing.T) {
 	fn := join.NewIdentity(fields[1:], fields[1:])
 	op := symmetric(t, fn, &recorder{})
 	process(t, op, batch(0, 0, 1, "a x 5", "b null 6"), batch(1, 0, 9, "a p 5", "a qqq 6"))
-	whole := op.Snapshot()
-	for n := range whole {
-		if err := symmetric(t, fn, &recorder{}).Restore(whole[:n]); !errors.Is(err, fault.ErrCorrupt) {
-			t.Errorf("%d bytes of %d: %v", n, len(whole), err)
-		}
-		damaged := slices.Clone(whole)
-		damaged[n] ^= 0xff
-		if err := symmetric(t, fn, &recorder{}).Restore(damaged); err != nil && !errors.Is(err, fault.ErrCorrupt) {
-			t.Errorf("byte %d flipped: %v", n, err)
-		}
+	cut := op.Freeze()()
+	if len(cut.Groups) != 1 {
+		t.Fatalf("%d key groups", len(cut.Groups))
 	}
-	if err := symmetric(t, fn, &recorder{}).Restore(append(whole, 0)); !errors.Is(err, fault.ErrCorrupt) {
-		t.Errorf("a byte too many: %v", err)
+	for _, whole := range []*[]byte{&cut.Task, &cut.Groups[0].State} {
+		good := *whole
+		for n := range good {
+			*whole = good[:n]
+			if err := symmetric(t, fn, &recorder{}).Restore(asItWas(cut)); !errors.Is(err, fault.ErrCorrupt) {
+				t.Errorf("%d bytes of %d: %v", n, len(good), err)
+			}
+			*whole = slices.Clone(good)
+			(*whole)[n] ^= 0xff
+			if err := symmetric(t, fn, &recorder{}).Restore(asItWas(cut)); err != nil && !errors.Is(err, fault.ErrCorrupt) && n > 1 { // the first two say who wrote them
+				t.Errorf("byte %d flipped: %v", n, err)
+			}
+		}
+		*whole = append(slices.Clone(good), 0)
+		if err := symmetric(t, fn, &recorder{}).Restore(asItWas(cut)); !errors.Is(err, fault.ErrCorrupt) {
+			t.Errorf("a byte too many: %v", err)
+		}
+		*whole = good
 	}
 }
 

@@ -104,13 +104,13 @@ func (r *runner) step(n int, st *spec.Step) error {
 		if err := r.flush(); err != nil {
 			return err
 		}
-		snapshot := r.op.Snapshot()
+		cut := r.op.Freeze()()
 		op, err := join.NewInterval(r.cfg, r)
 		if err != nil {
 			return err
 		}
 		r.op = op
-		return op.Restore(snapshot)
+		return op.Restore(asItWas(cut))
 	case st.Probe:
 		if err := r.flush(); err != nil {
 			return err

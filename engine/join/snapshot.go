@@ -1,8 +1,9 @@
 package join
 
 import (
-	"cmp"
+	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 
 	"tidemark/engine/state"
@@ -10,36 +11,73 @@ import (
 	"tidemark/internal/fault"
 )
 
-// A snapshot is everything that makes a restore a no-op (S105): the watermark, the
-// counters, and what is kept. When records go follows from their times.
+// A cut is everything that makes a restore a no-op (S105). It has one piece for the task
+// and one for each key group, so that groups can be dealt to other subtasks. Stored: never
+// change; another layout is another version.
 //
-//	watermark, pairs made and refused, failures of a plug-in that may be disabled
-//	for each side: the counters of its ledger
-//	keys: for each, in order: the key, and for each side its records: time, whether
-//	      it was paired, split, place
-//	for each side: a table of its records, in the order of the keys
+//	task    header, watermark, pairs made and refused,
+//	        for each side: the counters of its ledger
+//	group   header
+//	        keys: how many; for each, in order: the key, and for each side its records:
+//	              how many; for each: time, whether it was paired, split, place
+//	        for each side: a table of its records, in the order of the keys
+//	        failures of the plug-in, as package breaker writes them
+//	header  kind and version, one byte each
+//
+// When records go follows from their times.
+
+// layout is the kind of an interval join's pieces, and their version. Those of windowed
+// steps have lower kinds.
+var layout = [2]byte{16, 1}
 
 func (l *Ledger) fields() []*int64 {
 	return []*int64{&l.Filtered, &l.Late, &l.Counted, &l.Open, &l.Fired, &l.Unfired, &l.Behind}
 }
 
-// Snapshot returns the state between two batches.
-func (j *Interval) Snapshot() []byte {
-	keys := j.list()
-	slices.SortFunc(keys, func(a, b *keyState) int { return cmp.Compare(string(a.key), string(b.key)) })
-	for s := range j.stores {
-		j.compact(uint8(s), keys)
+// standing is where a task stands in time, and what it has counted.
+type standing struct {
+	wm             stream.Time
+	pairs, refused int64
+	ledger         [2]Ledger
+}
+
+// fields are the counters.
+func (s *standing) fields() []*int64 {
+	all := []*int64{&s.pairs, &s.refused}
+	for side := range s.ledger {
+		all = append(all, s.ledger[side].fields()...)
 	}
-	var w state.Writer
-	w.I64(int64(j.wm))
-	w.I64(j.pairs)
-	w.I64(j.refused)
-	j.cfg.Breaker.Snapshot(&w)
-	for s := range j.ledger {
-		for _, f := range j.ledger[s].fields() {
-			w.I64(*f)
+	return all
+}
+
+// Freeze takes the state between two batches. It writes it at once; what it returns gives
+// it.
+func (j *Interval) Freeze() func() state.Cut {
+	w := state.Writer{Buf: slices.Clone(layout[:])}
+	s := standing{j.wm, j.pairs, j.refused, j.ledger}
+	w.I64(int64(s.wm))
+	for _, f := range s.fields() {
+		w.I64(*f)
+	}
+	cut := state.Cut{Task: w.Buf}
+	groups := make([][]*keyState, max(j.cfg.Groups, 1))
+	for _, k := range j.keys {
+		g := j.groupOf(stream.KeyHash(k.key))
+		groups[g] = append(groups[g], k)
+	}
+	failures := j.cfg.Breaker.Freeze()
+	for g, keys := range groups {
+		w := state.Writer{Buf: slices.Clone(layout[:])}
+		j.writeKeys(&w, keys)
+		if failures(g, &w) || len(keys) > 0 {
+			cut.Groups = append(cut.Groups, state.GroupCut{Group: g, Floor: max(j.wm, j.floor(g)), State: w.Buf})
 		}
 	}
+	return func() state.Cut { return cut }
+}
+
+func (j *Interval) writeKeys(w *state.Writer, keys []*keyState) {
+	slices.SortFunc(keys, func(a, b *keyState) int { return bytes.Compare(a.key, b.key) })
 	w.Len(len(keys))
 	for _, k := range keys {
 		w.Bytes(k.key)
@@ -54,29 +92,92 @@ func (j *Interval) Snapshot() []byte {
 			}
 		}
 	}
-	for _, st := range j.stores {
-		w.Columns(&st.Columns)
+	for s, st := range j.stores {
+		var c stream.Columns
+		c.Reset(j.kinds[s])
+		for _, k := range keys {
+			for _, e := range k.sides[s].list() {
+				c.AppendRow(&st.Columns, int(e.row))
+			}
+		}
+		w.Columns(&c)
 	}
-	return w.Buf
 }
 
 var (
-	errOrder = fault.As(fault.ErrCorrupt, errors.New("snapshot has records of a join that are not in order of time"))
-	errCount = fault.As(fault.ErrCorrupt, errors.New("snapshot has records of a join and their columns in different numbers"))
+	errOrder  = fault.As(fault.ErrCorrupt, errors.New("snapshot has records of a join that are not in order of time"))
+	errCount  = fault.As(fault.ErrCorrupt, errors.New("snapshot has records of a join and their columns in different numbers"))
+	errGroup  = fault.As(fault.ErrCorrupt, errors.New("snapshot has a key twice, or one that is not of its key group, or a group that the step does not have"))
+	errFloor  = fault.As(fault.ErrCorrupt, errors.New("snapshot has a key group that stands behind its task"))
+	errLayout = fault.As(fault.ErrUser, errors.New("the state was written by another kind of step: restore it with the job that wrote it, or drop the state of the step"))
 )
 
-// Restore takes the state of a Snapshot; an error is of class fault.ErrCorrupt.
-func (j *Interval) Restore(snapshot []byte) error {
-	r := state.NewReader(snapshot)
-	j.wm, j.pairs, j.refused = stream.Time(r.I64()), r.I64(), r.I64()
-	j.cfg.Breaker.Restore(r)
-	for s := range j.ledger {
-		for _, f := range j.ledger[s].fields() {
-			*f = r.I64()
+func readHeader(r *state.Reader) {
+	if got := [2]byte{r.U8(), r.U8()}; got != layout && !r.Failed() {
+		r.Fail(errLayout)
+	}
+}
+
+// Restore has a new join go on from cuts; an error is of class fault.ErrCorrupt, or
+// fault.ErrUser where they were written by a step of another kind.
+func (j *Interval) Restore(r state.Restore) error {
+	if len(r.Tasks) == 0 || r.Exact && len(r.Tasks) != 1 {
+		panic(fmt.Sprintf("BUG: a restore from %d tasks, exact %v", len(r.Tasks), r.Exact))
+	}
+	var all standing
+	for i, task := range r.Tasks {
+		in, s := state.NewReader(task), standing{}
+		readHeader(in)
+		s.wm = stream.Time(in.I64())
+		for _, f := range s.fields() {
+			*f = in.I64()
+		}
+		if err := in.Err(); err != nil {
+			return fmt.Errorf("state of subtask %d: %w", i, err)
+		}
+		if i == 0 || s.wm < all.wm {
+			all.wm = s.wm
+		}
+		more := s.fields()
+		for n, f := range all.fields() {
+			*f += *more[n]
 		}
 	}
+	j.wm = all.wm
+	if r.Exact || r.Counts {
+		j.pairs, j.refused, j.ledger = all.pairs, all.refused, all.ledger
+	}
+	for _, g := range r.Groups {
+		if err := j.readGroup(g); err != nil {
+			return fmt.Errorf("state of key group %d: %w", g.Group, err)
+		}
+	}
+	return nil
+}
+
+func (j *Interval) readGroup(g state.GroupCut) error {
+	switch {
+	case g.Group < 0 || g.Group >= max(j.cfg.Groups, 1):
+		return errGroup
+	case g.Floor < j.wm:
+		return errFloor
+	case g.Floor > j.wm:
+		j.setFloor(g.Group, g.Floor)
+	}
+	r := state.NewReader(g.State)
+	readHeader(r)
+	var keys []*keyState
 	for range r.Len() {
-		k := j.newKey(r.Bytes())
+		key := r.Lent()
+		if r.Failed() {
+			break
+		}
+		if j.keys[string(key)] != nil || j.groupOf(stream.KeyHash(key)) != g.Group {
+			r.Fail(errGroup)
+			break
+		}
+		k := j.newKey(key, g.Floor)
+		keys = append(keys, k)
 		for s := range k.sides {
 			j.readBuffer(r, &k.sides[s])
 		}
@@ -84,15 +185,21 @@ func (j *Interval) Restore(snapshot []byte) error {
 	for s, st := range j.stores {
 		var c stream.Columns
 		c.Reset(j.kinds[s])
-		if r.Columns(&c); c.N != len(st.time) {
+		if r.Columns(&c); r.Failed() || st.N+c.N != len(st.time) {
 			r.Fail(errCount)
+			break
 		}
-		st.setColumns(c)
+		if !st.fits(&c) {
+			r.Fail(errFull)
+			break
+		}
+		st.appendColumns(&c)
 	}
+	j.cfg.Breaker.RestorePart(r, g.Group)
 	if err := r.Err(); err != nil {
 		return err
 	}
-	for _, k := range j.keys {
+	for _, k := range keys {
 		for s := range k.sides {
 			list := k.sides[s].list()
 			for i := range list {
@@ -103,17 +210,21 @@ func (j *Interval) Restore(snapshot []byte) error {
 	return nil
 }
 
+var errFull = fault.Quotaf("the join keeps more records than one subtask can: raise the parallelism")
+
 // readBuffer reads the records of a key and side, whose columns follow later.
 func (j *Interval) readBuffer(r *state.Reader, b *buffer) {
 	st := j.stores[b.side]
 	for range r.Len() {
 		e := entry{time: stream.Time(r.I64()), row: uint32(len(st.time)), paired: r.Bool()}
+		split, pos := stream.SplitID(r.U32()), r.I64()
 		if n := len(b.entries); n > 0 && e.time < b.entries[n-1].time {
 			r.Fail(errOrder)
 		}
-		st.time = append(st.time, e.time)
-		st.split = append(st.split, stream.SplitID(r.U32()))
-		st.pos = append(st.pos, r.I64())
+		if r.Failed() {
+			return
+		}
+		st.time, st.split, st.pos = append(st.time, e.time), append(st.split, split), append(st.pos, pos)
 		b.entries = append(b.entries, e)
 	}
 	j.queue.set(b, j.retain[b.side])

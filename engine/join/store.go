@@ -85,16 +85,21 @@ func (s *store) clear(kinds []stream.Kind) {
 	s.time, s.split, s.pos, s.text, s.dead = s.time[:0], s.split[:0], s.pos[:0], s.text[:0], 0
 }
 
-// setColumns gives the records their columns, which were read after them.
-func (s *store) setColumns(c stream.Columns) {
-	s.Columns = c
-	for i := range c.N {
-		n := uint32(0)
-		for k := range c.Cols {
-			if len(c.Cols[k].Strs) > 0 {
-				n += c.Cols[k].Strs[i].Len
-			}
+// textOfRow is how much text a row has.
+func (s *store) textOfRow(row int) (n uint32) {
+	for k := range s.Cols {
+		if c := &s.Cols[k]; len(c.Strs) > 0 {
+			n += c.Strs[row].Len
 		}
-		s.text = append(s.text, n)
+	}
+	return n
+}
+
+// appendColumns gives records their columns, which were read after them.
+func (s *store) appendColumns(c *stream.Columns) {
+	for i := range c.N {
+		row := s.N
+		s.AppendRow(c, i)
+		s.text = append(s.text, s.textOfRow(row))
 	}
 }

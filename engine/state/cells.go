@@ -409,6 +409,14 @@ func (c *Cells) Freeze() *View {
 	return v
 }
 
+// FreezeKeys returns a View of which only Len and Key may be used, of a table that stands
+// alone: keys never change, so that nothing is copied later.
+func (c *Cells) FreezeKeys() *View {
+	v := &View{c: Cells{n: c.n, places: c.places, keys: c.keys}}
+	v.c.keys.segments = slices.Clone(c.keys.segments)
+	return v
+}
+
 // own makes the chunk of a slot the table's own again after a Freeze.
 func (c *Cells) own(slot int) {
 	if c.lent != nil {

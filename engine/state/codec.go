@@ -88,6 +88,9 @@ func (r *Reader) Bytes() []byte {
 	return append([]byte(nil), r.take(int(n))...)
 }
 
+// Lent is Bytes without the copy: what it returns is part of the snapshot.
+func (r *Reader) Lent() []byte { return r.take(int(r.U32())) }
+
 // Len reads a number of things of which each takes at least one byte, so that a
 // damaged number cannot ask for more memory than the snapshot has bytes.
 func (r *Reader) Len() int {
@@ -105,6 +108,9 @@ func (r *Reader) Fail(err error) {
 		r.err = err
 	}
 }
+
+// Failed reports whether reading has failed.
+func (r *Reader) Failed() bool { return r.err != nil }
 
 // Err returns the first error, or one if bytes are left over.
 func (r *Reader) Err() error {

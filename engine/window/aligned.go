@@ -37,7 +37,7 @@ type Aligned struct {
 func NewAligned(cfg Config, out Output) (*Aligned, error) {
 	o := &Aligned{cfg: cfg, tiles: tilingOf(cfg.Windows)}
 	o.windows = buckets{lateness: cfg.Lateness, groups: cfg.Groups}
-	o.attach(cfg.Process, cfg.Key, cfg.Fine, cfg.Guard)
+	o.attach(cfg.Process, cfg.Key, cfg.Fine, cfg.Guard, cfg.Groups)
 	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
 		return nil, err
 	}

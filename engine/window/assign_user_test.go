@@ -283,9 +283,7 @@ func TestWindowsOfUsers(t *testing.T) {
 					got = append(got, said(text)...)
 				}
 				next := spanning(t, &fn, c.lateness, tr)
-				if err := next.op.Restore(s.op.Snapshot()); err != nil {
-					t.Fatal(err)
-				}
+				restored(t, next.op, s.op)
 				next.wm, s = s.wm, next
 			}
 			if !slices.Equal(got, want) {

@@ -82,7 +82,7 @@ func NewCounts(cfg CountsConfig, out Output) (*Counts, error) {
 		}
 	}
 	o := &Counts{cfg: cfg, grid: newCountGrid(cfg.Size, cfg.Slide)}
-	o.attach(cfg.Process, cfg.Key, cfg.Fine, cfg.Guard)
+	o.attach(cfg.Process, cfg.Key, cfg.Fine, cfg.Guard, cfg.Groups)
 	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
 		return nil, err
 	}

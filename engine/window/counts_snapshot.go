@@ -4,56 +4,94 @@ import (
 	"errors"
 
 	"tidemark/engine/state"
-	"tidemark/engine/stream"
 	"tidemark/engine/udf"
 	"tidemark/internal/fault"
 )
 
-// A snapshot of count windows holds, key by key in order of key group and key, the ring
-// and the prefix as they are, sums included: what they were made of is gone. A sum that
-// could not be made is saved as the reason.
+// The keys of a key group, as part of a cut:
+//
+//	how many; for each that has records, in order of its bytes: the key, firings, the
+//	  number of its open slice, and then sums: the prefix, and the slices of the ring
+//	sum: cell, whether it could be made (1 byte: 0), else 1 and why: trap, module,
+//	  aggregate, message
+//
+// The sums of the ring are state: what they were made of is gone.
 
-// Snapshot returns the state of the operator.
-func (o *Counts) Snapshot() []byte {
-	var w state.Writer
-	w.I64(int64(o.wm))
-	o.ledger.write(&w)
-	o.writeProcess(&w)
-	var ids []uint32
-	for id := range o.keys {
-		if o.filled(&o.keys[id]) {
-			ids = append(ids, uint32(id))
-		}
-	}
-	sortByGroup(ids, o.panes, o.cfg.Groups)
-	w.Len(len(ids))
-	for _, id := range ids {
-		k := &o.keys[id]
-		w.Bytes(o.panes.Key(int(id)))
-		w.U32(o.panes.Fired(int(id)))
-		w.I64(k.slice)
-		o.writeSum(&w, k.prefix)
-		for _, slot := range k.ring {
-			o.writeSum(&w, slot)
-		}
-	}
-	return w.Buf
+// Freeze implements Operator.
+func (o *Counts) Freeze() func() state.Cut { return freeze(o) }
+
+// Restore implements Operator.
+func (o *Counts) Restore(r state.Restore) error { return restore(o, r) }
+
+func (o *Counts) form() form { return form{layout: countsLayout} }
+
+func (o *Counts) resume() {}
+
+// frozenCounts is the keys as they were. Rings are copied: their slots never move, and
+// which there are changes until the first block is full.
+type frozenCounts struct {
+	panes, cells *state.View
+	keys         []frozenCountKey
+	slots        []uint32 // prefix and ring of all keys
+	failed       map[uint32]*udf.Failure
 }
 
-func (o *Counts) writeSum(w *state.Writer, slot uint32) {
-	o.writeCell(w, o.cells, int(slot))
-	f := o.failed[sum{o.cells, slot}]
-	w.Bool(f != nil)
-	if f != nil {
-		w.Bool(f.Trap)
-		w.Bytes([]byte(f.Module))
-		w.Bytes([]byte(f.Aggregate))
-		w.Bytes([]byte(f.Message))
+type frozenCountKey struct {
+	id       uint32
+	from, to int // in slots
+	slice    int64
+}
+
+func (o *Counts) freezeKeys() func() groupWriter {
+	f := &frozenCounts{panes: o.panes.Freeze(), cells: o.cells.Freeze(), keys: make([]frozenCountKey, 0, len(o.keys)), slots: make([]uint32, 0, o.cells.Used())}
+	for id := range o.keys {
+		k := &o.keys[id]
+		if !o.filled(k) {
+			continue
+		}
+		from := len(f.slots)
+		f.slots = append(append(f.slots, k.prefix), k.ring...)
+		f.keys = append(f.keys, frozenCountKey{uint32(id), from, len(f.slots), k.slice})
+	}
+	f.failed = map[uint32]*udf.Failure{}
+	for s, why := range o.failed {
+		if s.table == o.cells {
+			f.failed[s.slot] = why
+		}
+	}
+	groups := o.groups
+	return func() groupWriter {
+		byGroup := byGroup(len(f.keys), groups, func(i int) []byte { return f.panes.Key(int(f.keys[i].id)) })
+		return func(group int, w *state.Writer) bool {
+			w.Len(len(byGroup[group]))
+			for _, i := range byGroup[group] {
+				k := &f.keys[i]
+				w.Bytes(f.panes.Key(int(k.id)))
+				w.U32(f.panes.Fired(int(k.id)))
+				w.I64(k.slice)
+				for _, slot := range f.slots[k.from:k.to] {
+					f.writeSum(w, slot)
+				}
+			}
+			return len(byGroup[group]) > 0
+		}
+	}
+}
+
+func (f *frozenCounts) writeSum(w *state.Writer, slot uint32) {
+	f.cells.Write(w, int(slot))
+	why := f.failed[slot]
+	w.Bool(why != nil)
+	if why != nil {
+		w.Bool(why.Trap)
+		w.Bytes([]byte(why.Module))
+		w.Bytes([]byte(why.Aggregate))
+		w.Bytes([]byte(why.Message))
 	}
 }
 
 func (o *Counts) readSum(r *state.Reader, slot uint32) {
-	o.readCell(r, o.cells, int(slot))
+	r.Cell(o.cells, int(slot))
 	if r.Bool() {
 		o.mark(sum{o.cells, slot}, &udf.Failure{Op: -1, Trap: r.Bool(), Module: string(r.Bytes()), Aggregate: string(r.Bytes()), Message: string(r.Bytes())})
 	}
@@ -61,22 +99,18 @@ func (o *Counts) readSum(r *state.Reader, slot uint32) {
 
 var errCounts = fault.As(fault.ErrCorrupt, errors.New("snapshot has a key twice, or slices of count windows that hold too much"))
 
-// Restore takes a snapshot.
-func (o *Counts) Restore(snapshot []byte) error {
-	r := state.NewReader(snapshot)
-	o.wm = stream.Time(r.I64())
-	o.ledger.read(r)
-	o.readProcess(r)
+func (o *Counts) readKeys(r *state.Reader, group int) {
 	for range r.Len() {
-		o.readKey(r)
+		if o.readRing(r, group); r.Failed() {
+			return
+		}
 	}
-	return r.Err()
 }
 
-func (o *Counts) readKey(r *state.Reader) {
-	key := r.Bytes()
+func (o *Counts) readRing(r *state.Reader, group int) {
+	key, hash := o.readKey(r, group)
 	known := len(o.keys)
-	id, err := o.find(stream.KeyHash(key), key)
+	id, err := o.find(hash, key)
 	if err != nil {
 		r.Fail(err)
 		return

@@ -136,13 +136,13 @@ func TestCountsAreTheSameAfterARestore(t *testing.T) {
 		var states [][]byte
 		feed(t, steady, in, size, func() {
 			answers = append(answers, want.take(), stateOf(steady))
-			states = append(states, steady.Snapshot())
+			states = append(states, saved(steady))
 		})
 		restless := &reborn{Operator: c.ring(t, fractions(t), &got), make: func() Operator { return c.ring(t, fractions(t), &got) }}
 		feed(t, restless, in, size, func() {
 			diff(t, what, got.take(), answers[0])
 			diff(t, what, stateOf(restless), answers[1])
-			if !bytes.Equal(restless.Snapshot(), states[0]) {
+			if !bytes.Equal(saved(restless), states[0]) {
 				t.Fatalf("%s: another state", what)
 			}
 			answers, states = answers[2:], states[1:]
@@ -257,23 +257,9 @@ func TestADamagedSnapshotOfCountsIsRefused(t *testing.T) {
 	if err := op.Process(b); err != nil {
 		t.Fatal(err)
 	}
-	whole := op.Snapshot()
-	for n := range whole {
-		if err := c.ring(t, fractions(t), &out).Restore(whole[:n]); !errors.Is(err, fault.ErrCorrupt) {
-			t.Fatalf("cut at %d of %d: %v", n, len(whole), err)
-		}
-	}
-	// Checksums are the checkpoint's. Here nothing may break, whatever the bytes are.
-	for i := range whole {
-		bad := bytes.Clone(whole)
-		bad[i] ^= 0x81
-		next := c.ring(t, fractions(t), &out)
-		if next.Restore(bad) == nil {
-			next.Panes()
-			next.Snapshot()
-			feed(t, next, []row{{"a", 1, 1, stream.MinTime}, {"b", 1, 1, stream.MinTime}}, 1, func() {})
-		}
-	}
+	refusesDamage(t, op, func() Operator { return c.ring(t, fractions(t), &out) }, func(next Operator) {
+		feed(t, next, []row{{"a", 1, 1, stream.MinTime}, {"b", 1, 1, stream.MinTime}}, 1, func() {})
+	})
 }
 
 func TestCountsRefuseWhatTheyCannotDo(t *testing.T) {

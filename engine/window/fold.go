@@ -86,6 +86,8 @@ type contents struct {
 	// compute makes the results of firings: what the functions give for accumulators, or
 	// for lists. A failure comes with the cell that it happened in, or -1.
 	compute  func(cells []cell, r *result.Rows) (f *udf.Failure, at int, err error)
+	groups   int         // key groups: at least 1
+	arrivals uint64      // records that went into lists: the number of the last one
 	guard    *Guard      // nil: no plug-in is ever disabled
 	refusing *firing     // whose refusal is told just now; nil: it is of now
 	process  *processor  // nil: each firing gives one row of the functions' results

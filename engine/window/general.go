@@ -20,6 +20,7 @@ type GeneralConfig struct {
 
 	Key         []stream.Field
 	DropNullKey bool
+	Groups      int // number of key groups, max_parallelism
 	// Functions fold records into accumulators, or, where contents are lists, are run
 	// over the list at each firing.
 	Functions []Function
@@ -74,7 +75,6 @@ type General struct {
 	// behind the next thing to do; when it comes too early it moves on (M2). Nobody can
 	// tell, since a timer that is not the window's end means nothing to that trigger.
 	lazy bool
-	seq  uint64
 
 	// spare are panes that are gone. The queues may still name them: an entry whose timer
 	// is not set is passed over, and if it is set again it makes no difference which entry
@@ -120,7 +120,7 @@ func NewGeneral(cfg GeneralConfig, out Output) (*General, error) {
 	o.lazy = cfg.Assigner.Merging() && cfg.Assigner.EventTime() && trigger.IsEventTime(cfg.Trigger)
 	o.user = newUserTrigger(&o.cfg)
 	o.assigner, _ = cfg.Assigner.(*userAssigner)
-	o.attach(cfg.Process, cfg.Key, cfg.Fine, cfg.Guard)
+	o.attach(cfg.Process, cfg.Key, cfg.Fine, cfg.Guard, cfg.Groups)
 	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
 		return nil, err
 	}
@@ -558,7 +558,7 @@ func (o *General) take(b *stream.Batch, i int, k *keyState) error {
 			return err
 		}
 	}
-	o.seq++
+	o.arrivals++
 	if o.shared != nil {
 		slot, err := o.shared.place(k, b.Time[i])
 		if err != nil {
@@ -587,7 +587,7 @@ func (o *General) take(b *stream.Batch, i int, k *keyState) error {
 			side = b.Input
 		}
 		o.listed -= p.elements.size
-		p.elements.add(side, b, i, o.seq)
+		p.elements.add(side, b, i, o.arrivals)
 		o.listed += p.elements.size
 	}
 	if o.lists {

@@ -362,7 +362,7 @@ func (l *Local) leave(to Downstream, leaving []leaver) error {
 func (l *Local) append(b *stream.Batch, x *leaver, sum localSum) {
 	at := len(b.Blob)
 	w := state.Writer{Buf: append(b.Blob, sum.key...)}
-	l.writeCell(&w, l.cells, sum.slot)
+	w.Cell(l.cells, sum.slot)
 	b.Blob = w.Buf
 	end := at + len(sum.key)
 	b.Key = append(b.Key, stream.Str{Off: uint32(at), Len: uint32(end - at)})
@@ -425,56 +425,4 @@ func (senderOutput) Late(*stream.Batch, int, stream.Window, stream.Time) error {
 }
 func (senderOutput) RefusedPane([]byte, stream.Window, *udf.Failure) error {
 	panic("BUG: a sender does not fire")
-}
-
-// Snapshot returns the state between two batches.
-func (l *Local) Snapshot() []byte {
-	var w state.Writer
-	w.I64(int64(l.told))
-	w.Bool(l.idle)
-	w.U64(l.joins)
-	w.Len(len(l.splits))
-	for _, s := range l.splits {
-		w.Len(len(s))
-		for _, x := range s {
-			w.I64(int64(x.time))
-			w.Len(len(x.sums))
-			for _, sum := range x.sums {
-				w.Bytes([]byte(sum.key))
-				l.writeCell(&w, l.cells, sum.slot)
-			}
-		}
-	}
-	return w.Buf
-}
-
-// Restore takes the state of a Snapshot; only on a new Local of the same configuration.
-func (l *Local) Restore(snapshot []byte) error {
-	r := state.NewReader(snapshot)
-	l.told, l.idle, l.joins = stream.Time(r.I64()), r.Bool(), r.U64()
-	for split := range r.Len() {
-		l.splits = append(l.splits, nil)
-		for n := range r.Len() {
-			first := stream.Time(r.I64())
-			cut, ok := l.cuts.cut(first)
-			if !ok || n > 0 && cut.number <= l.splits[split][n-1].number {
-				r.Fail(errSlices)
-				break
-			}
-			x := l.newSlice(cut, first)
-			for range r.Len() {
-				key := r.Bytes()
-				if _, ok := x.find(key); ok || len(x.sums) == l.hot {
-					r.Fail(errSlices)
-					break
-				}
-				sum := localSum{string(key), l.cells.Alloc(l.fresh)}
-				x.add(sum)
-				l.readCell(r, l.cells, sum.slot)
-				l.ledger.Open += int64(l.cells.Rows(sum.slot))
-			}
-			l.insert(stream.SplitID(split), n, x)
-		}
-	}
-	return r.Err()
 }

@@ -2,12 +2,13 @@ package window
 
 import (
 	"tidemark/engine/result"
+	"tidemark/engine/state"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
 )
 
 // Operator is a windowed step for the key groups of one subtask. One goroutine uses
-// it: Process and Clock in any order and number, Snapshot between them, Close once,
+// it: Process and Clock in any order and number, Freeze between them, Close once,
 // last; Restore only on a new operator of the same configuration.
 type Operator interface {
 	// Process takes a batch of this subtask's rows, routed by key, each with the
@@ -32,11 +33,13 @@ type Operator interface {
 	Bytes() int64
 	// Weigh calls f for every piece of state, in no order: all together weigh about Bytes.
 	Weigh(f Weigher)
-	// Snapshot returns the state between two batches, everything that makes a restore a
-	// no-op (S105).
-	Snapshot() []byte
-	// Restore takes the state of a Snapshot; an error is of class fault.ErrCorrupt.
-	Restore(snapshot []byte) error
+	// Freeze takes the state between two batches, everything that makes a restore a no-op
+	// (S105). It is quick; what it returns makes the cut of it, once, in any goroutine,
+	// while the operator goes on.
+	Freeze() func() state.Cut
+	// Restore goes on from cuts; an error is of class fault.ErrCorrupt, or fault.ErrUser
+	// where they were written by a step of another kind.
+	Restore(state.Restore) error
 	// Close closes the functions.
 	Close() error
 }

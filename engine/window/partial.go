@@ -24,7 +24,7 @@ func (p partials) record(b *stream.Batch, i int) error { return p.take(b, i) }
 func (o *contents) readPartial(b *stream.Batch, i int) *state.Cells {
 	p := state.NewCells(o.width, o.varying)
 	r := state.NewReader(b.Raw[i].Bytes(b.Blob))
-	o.readCell(r, p, p.Alloc(o.fresh))
+	r.Cell(p, p.Alloc(o.fresh))
 	if err := r.Err(); err != nil {
 		panic("BUG: a partial of a sender: " + err.Error())
 	}

@@ -9,7 +9,6 @@ import (
 // Spec is a windowed step as the job describes it, with columns and functions resolved.
 type Spec struct {
 	GeneralConfig
-	Groups int // number of key groups, max_parallelism
 	// Sources: the records come from sources, perhaps through steps without a window.
 	Sources bool
 	// HotKeys is how many keys of a slice are added up by those that send, if the step has a

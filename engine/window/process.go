@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"tidemark/engine/result"
-	"tidemark/engine/state"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
 )
@@ -70,9 +69,9 @@ func (p *processor) outputs(n int) []stream.Field {
 }
 
 // attach gives the operator its process function and its guard, if it has them. fine is
-// that of GeneralConfig.
-func (o *contents) attach(p *Process, key []stream.Field, fine bool, guard *Guard) {
-	o.process, o.fine, o.guard = newProcessor(p, key), fine, guard
+// that of GeneralConfig; groups is the number of key groups, 0 where there is but one.
+func (o *contents) attach(p *Process, key []stream.Field, fine bool, guard *Guard, groups int) {
+	o.process, o.fine, o.guard, o.groups = newProcessor(p, key), fine, guard, max(groups, 1)
 }
 
 // seen is the watermark that user code is shown: with fine steps a timer sees its own
@@ -293,30 +292,4 @@ func (p *processor) emitOne(to Output, n int, r *result.Rows) error {
 		first = last
 	}
 	return to.Rows(rows)
-}
-
-// writeProcess writes the states of the process function, if there is one, and what is
-// known of the failures of plug-ins.
-func (o *contents) writeProcess(w *state.Writer) {
-	if o.guard != nil {
-		o.guard.Breaker.Snapshot(w)
-	}
-	if o.process == nil {
-		return
-	}
-	w.I64(int64(o.now))
-	o.process.keys.write(w)
-	o.process.windows.write(w)
-}
-
-func (o *contents) readProcess(r *state.Reader) {
-	if o.guard != nil {
-		o.guard.Breaker.Restore(r)
-	}
-	if o.process == nil {
-		return
-	}
-	o.now = stream.Time(r.I64())
-	o.process.keys.read(r)
-	o.process.windows.read(r)
 }

@@ -1,15 +1,6 @@
 package window
 
-import (
-	"cmp"
-	"errors"
-	"maps"
-	"slices"
-
-	"tidemark/engine/state"
-	"tidemark/engine/stream"
-	"tidemark/internal/fault"
-)
+import "tidemark/engine/stream"
 
 // keyStates is what a process function keeps of each key, for all windows of the key
 // (S92). State that is not written for ttl of event time is gone: at a firing that sees
@@ -110,33 +101,6 @@ func (s *keyStates) unlink(k *keptState) {
 	k.older, k.newer = nil, nil
 }
 
-func (s *keyStates) write(w *state.Writer) {
-	all := slices.SortedFunc(maps.Values(s.byKey), func(a, b *keptState) int {
-		return cmp.Or(cmp.Compare(a.written, b.written), cmp.Compare(a.key, b.key))
-	})
-	w.Len(len(all))
-	for _, k := range all {
-		w.Bytes([]byte(k.key))
-		w.Bytes(k.data)
-		w.I64(int64(k.written))
-	}
-}
-
-var errStates = fault.As(fault.ErrCorrupt, errors.New("snapshot has the states of a process function out of order"))
-
-func (s *keyStates) read(r *state.Reader) {
-	before := stream.MinTime
-	for range r.Len() {
-		key, data, written := r.Bytes(), r.Bytes(), stream.Time(r.I64())
-		if written < before || data == nil {
-			r.Fail(errStates)
-			return
-		}
-		before = written
-		s.put(key, data, written)
-	}
-}
-
 // windowStates is what a process function keeps of each key and window (S91). It is
 // dropped when the window's own state is, at its cleanup and not at a purge.
 type windowStates struct {
@@ -181,29 +145,5 @@ func (s *windowStates) close(end stream.Time) {
 			s.size -= stateBytes + int64(len(key)+len(data))
 		}
 		delete(s.of, w)
-	}
-}
-
-func (s *windowStates) write(w *state.Writer) {
-	windows := slices.SortedFunc(maps.Keys(s.of), func(a, b stream.Window) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
-	})
-	w.Len(len(windows))
-	for _, win := range windows {
-		writeWindow(w, win)
-		w.Len(len(s.of[win]))
-		for _, key := range slices.Sorted(maps.Keys(s.of[win])) {
-			w.Bytes([]byte(key))
-			w.Bytes(s.of[win][key])
-		}
-	}
-}
-
-func (s *windowStates) read(r *state.Reader) {
-	for range r.Len() {
-		win := readWindow(r)
-		for range r.Len() {
-			s.put(win, r.Bytes(), r.Bytes())
-		}
 	}
 }

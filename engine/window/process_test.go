@@ -1,6 +1,7 @@
 package window
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -131,7 +132,7 @@ func (p *processed) RefusedPane(key []byte, w stream.Window, f *udf.Failure) err
 // processSpec is a step that counts records and shows that to visits.
 func processSpec(t *testing.T, v *visits, a Assigner, lateness stream.Time) Spec {
 	t.Helper()
-	s := Spec{Groups: 4}
+	s := Spec{GeneralConfig: GeneralConfig{Groups: 4}}
 	s.Assigner, s.Lateness, s.Trigger = a, lateness, trigger.NewEventTime()
 	s.Key = []stream.Field{{Name: "k", Kind: stream.String}}
 	s.GapCol, s.ValueCol = -1, -1
@@ -167,15 +168,12 @@ func play(t *testing.T, script string, size int, restore bool, open func(Output)
 			t.Fatal(err)
 		}
 		if restore {
-			saved := op.Snapshot()
-			if op, err = open(&out); err == nil {
-				err = op.Restore(saved)
-			}
-			if err != nil {
+			before := op
+			if op, err = open(&out); err != nil {
 				t.Fatal(err)
 			}
-			if again := op.Snapshot(); string(again) != string(saved) {
-				t.Error("a restored operator has another snapshot")
+			if restored(t, op, before); !bytes.Equal(saved(op), saved(before)) {
+				t.Error("a restored operator has another state")
 			}
 		}
 		b = newBatch(wm)
@@ -508,15 +506,13 @@ func TestProcessFunctionsAtRandom(t *testing.T) {
 }
 
 func TestADamagedSnapshotOfStates(t *testing.T) {
-	open := func(out Output) (Operator, error) {
+	open := func() Operator {
 		s := processSpec(t, &visits{states: "key window"}, tumbling(t, 10), 5)
 		s.Process.TTL = 100
-		return New(s, out)
+		op, err := New(s, &processed{})
+		return opened(t, op, err)
 	}
-	op, err := open(&processed{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	op := open()
 	b := newBatch(9)
 	for i := range 3 {
 		appendRecord(b, fmt.Sprint("k", i), 1, "1", stream.MinTime)
@@ -526,13 +522,5 @@ func TestADamagedSnapshotOfStates(t *testing.T) {
 	if err := op.Process(b); err != nil {
 		t.Fatal(err)
 	}
-	saved := op.Snapshot()
-	for n := range saved {
-		if op, err = open(&processed{}); err != nil {
-			t.Fatal(err)
-		}
-		if err := op.Restore(saved[:n]); !errors.Is(err, fault.ErrCorrupt) {
-			t.Fatalf("cut at %d of %d: %v", n, len(saved), err)
-		}
-	}
+	refusesDamage(t, op, open, func(Operator) {})
 }

@@ -95,7 +95,7 @@ func NewSessions(cfg SessionsConfig, out Output) (*Sessions, error) {
 		return nil, ErrWindowState
 	}
 	o := &Sessions{cfg: cfg, assign: session{gap: cfg.Gap}, keys: state.NewCells(0, 0), calendar: newCalendar(), base: 1, replaces: map[uint32][]stream.Window{}}
-	o.attach(cfg.Process, cfg.Key, cfg.Fine, cfg.Guard)
+	o.attach(cfg.Process, cfg.Key, cfg.Fine, cfg.Guard, cfg.Groups)
 	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func BenchmarkSessions(b *testing.B) {
 				for b.Loop() {
 					out = &sinkhole{}
 					fns := []Function{builtin(b, "count", 0), builtin(b, "sum", 2), builtin(b, "max", 2)}
-					s := Spec{Groups: 128}
+					s := Spec{GeneralConfig: GeneralConfig{Groups: 128}}
 					s.Assigner, s.GapCol, s.ValueCol = session{gap: 30_000}, -1, -1
 					s.Trigger, s.Lateness, s.Key, s.Functions = trigger.NewEventTime(), c.lateness, sliceKeyFields, fns
 					op, err := New(s, out)

@@ -2,75 +2,100 @@ package window
 
 import (
 	"errors"
+	"maps"
+	"slices"
 
 	"tidemark/engine/state"
 	"tidemark/engine/stream"
 	"tidemark/internal/fault"
 )
 
-// A snapshot of sessions holds, key by key in order of key group and key, the sessions in
-// flight by their starts. When they are to be looked at follows from that: an alarm that
-// comes early is no part of the state (M2).
+// The keys of a key group, as part of a cut:
+//
+//	how many; for each that has sessions in flight, in order of its bytes: the key;
+//	  how many sessions; for each, by start: the window, whether it has fired as that,
+//	  how many windows it takes the place of and these, cell
+//
+// When sessions are to be looked at follows from where they lie: an alarm that comes early
+// is no part of the state (M2).
 
-// Snapshot returns the state of the operator.
-func (o *Sessions) Snapshot() []byte {
-	var w state.Writer
-	w.I64(int64(o.wm))
-	o.ledger.write(&w)
-	o.writeProcess(&w)
-	ids := make([]uint32, 0, o.live)
-	for id, slot := range o.newest {
-		if slot != noSession {
-			ids = append(ids, uint32(id))
-		}
-	}
-	sortByGroup(ids, o.keys, o.cfg.Groups)
-	w.Len(len(ids))
-	for _, id := range ids {
-		w.Bytes(o.keys.Key(int(id)))
-		n, oldest := 0, uint32(noSession)
-		for slot := o.newest[id]; slot != noSession; slot = o.intervals[slot].older {
-			n, oldest = n+1, slot
-		}
-		w.Len(n)
-		for slot := oldest; slot != noSession; slot = o.intervals[slot].newer {
-			o.writeSession(&w, slot)
-		}
-	}
-	return w.Buf
+// Freeze implements Operator.
+func (o *Sessions) Freeze() func() state.Cut { return freeze(o) }
+
+// Restore implements Operator.
+func (o *Sessions) Restore(r state.Restore) error { return restore(o, r) }
+
+func (o *Sessions) form() form { return form{layout: sessionsLayout} }
+
+func (o *Sessions) resume() {}
+
+// frozenSessions is the sessions as they were.
+type frozenSessions struct {
+	keys, cells *state.View
+	newest      []uint32
+	intervals   []interval
+	replaces    map[uint32][]stream.Window // lists of it grow, and what is there stays
 }
 
-func (o *Sessions) writeSession(w *state.Writer, slot uint32) {
-	s := &o.intervals[slot]
-	writeWindow(w, s.window)
-	w.Bool(s.ended)
-	w.Len(len(o.replaces[slot]))
-	for _, win := range o.replaces[slot] {
-		writeWindow(w, win)
+func (o *Sessions) freezeKeys() func() groupWriter {
+	f := &frozenSessions{keys: o.keys.FreezeKeys(), cells: o.cells.Freeze(), newest: slices.Clone(o.newest), intervals: slices.Clone(o.intervals), replaces: maps.Clone(o.replaces)}
+	groups := o.groups
+	return func() groupWriter {
+		ids := make([]uint32, 0, len(f.newest))
+		for id, slot := range f.newest {
+			if slot != noSession {
+				ids = append(ids, uint32(id))
+			}
+		}
+		byGroup := byGroup(len(ids), groups, func(i int) []byte { return f.keys.Key(int(ids[i])) })
+		return func(group int, w *state.Writer) bool {
+			w.Len(len(byGroup[group]))
+			for _, i := range byGroup[group] {
+				f.write(w, ids[i])
+			}
+			return len(byGroup[group]) > 0
+		}
 	}
-	o.writeCell(w, o.cells, int(slot))
+}
+
+func (f *frozenSessions) write(w *state.Writer, id uint32) {
+	w.Bytes(f.keys.Key(int(id)))
+	n, oldest := 0, uint32(noSession)
+	for slot := f.newest[id]; slot != noSession; slot = f.intervals[slot].older {
+		n, oldest = n+1, slot
+	}
+	w.Len(n)
+	for slot := oldest; slot != noSession; slot = f.intervals[slot].newer {
+		s := &f.intervals[slot]
+		writeWindow(w, s.window)
+		w.Bool(s.ended)
+		w.Len(len(f.replaces[slot]))
+		for _, win := range f.replaces[slot] {
+			writeWindow(w, win)
+		}
+		f.cells.Write(w, int(slot))
+	}
 }
 
 var errSessions = fault.As(fault.ErrCorrupt, errors.New("snapshot has sessions out of order, touching, or past their time"))
 
-// Restore takes a snapshot.
-func (o *Sessions) Restore(snapshot []byte) error {
-	r := state.NewReader(snapshot)
-	o.wm = stream.Time(r.I64())
-	o.ledger.read(r)
-	o.readProcess(r)
+func (o *Sessions) readKeys(r *state.Reader, group int) {
 	for range r.Len() {
-		key := r.Bytes()
-		id, err := o.number(stream.KeyHash(key), key)
+		key, hash := o.readKey(r, group)
+		if r.Failed() {
+			return
+		}
+		id, err := o.number(hash, key)
 		if err != nil {
 			r.Fail(err)
-			break
+			return
 		}
 		for range r.Len() {
-			o.readSession(r, id)
+			if o.readSession(r, id); r.Failed() {
+				return
+			}
 		}
 	}
-	return r.Err()
 }
 
 func (o *Sessions) readSession(r *state.Reader, id uint32) {
@@ -87,5 +112,5 @@ func (o *Sessions) readSession(r *state.Reader, id uint32) {
 	for range r.Len() {
 		o.replaces[slot] = append(o.replaces[slot], readWindow(r))
 	}
-	o.readCell(r, o.cells, int(slot))
+	r.Cell(o.cells, int(slot))
 }

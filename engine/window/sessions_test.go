@@ -57,7 +57,7 @@ func (s sitting) rows(r *rand.Rand, n int) []row {
 
 // spec is the job; edit may be nil.
 func (s sitting) spec(fns []Function, edit func(*Spec)) Spec {
-	p := Spec{Groups: 4}
+	p := Spec{GeneralConfig: GeneralConfig{Groups: 4}}
 	p.Assigner, p.GapCol, p.ValueCol = session{gap: s.size}, -1, -1
 	if s.own {
 		p.Assigner, p.GapCol = session{}, 1
@@ -226,11 +226,11 @@ func TestSessionsDependOnNothingButTheirRecords(t *testing.T) {
 			steady := open(&one)
 			restless := &reborn{Operator: open(&two), make: func() Operator { return open(&two) }}
 			var states [][]byte
-			feed(t, steady, in, size, func() { states = append(states, steady.Snapshot()) })
+			feed(t, steady, in, size, func() { states = append(states, saved(steady)) })
 			feed(t, restless, in, size, func() {
 				// Where rows are taken on trust a segment may end at an alarm that comes early, and
 				// with it a partial of a set; that of its sum would be the same.
-				if !s.setAside && !bytes.Equal(restless.Snapshot(), states[0]) {
+				if !s.setAside && !bytes.Equal(saved(restless), states[0]) {
 					t.Fatalf("%s: another state after a restore", what)
 				}
 				states = states[1:]
@@ -483,31 +483,16 @@ func TestADamagedSnapshotOfSessionsIsRefused(t *testing.T) {
 	if err := op.Process(b); err != nil {
 		t.Fatal(err)
 	}
-	saved := op.Snapshot()
 	if op.Panes() < 3 || len(op.(*Sessions).replaces) == 0 {
 		t.Fatalf("%d sessions, of which %d replace others: the snapshot shows too little", op.Panes(), len(op.(*Sessions).replaces))
 	}
-	for n := range saved {
-		if err := open().Restore(saved[:n]); !errors.Is(err, fault.ErrCorrupt) {
-			t.Fatalf("cut at %d of %d: %v", n, len(saved), err)
-		}
-	}
-	// Checksums are the checkpoint's. Here nothing may break, whatever the bytes are.
-	for i := range saved {
-		bad := bytes.Clone(saved)
-		bad[i] ^= 0x81
-		next := open()
-		if next.Restore(bad) == nil {
-			next.Panes()
-			next.Snapshot()
-			b := batchOf(nil)
-			if err := next.Process(b); err != nil {
-				if _, ok := errors.AsType[*udf.Failure](err); !ok {
-					t.Fatal(err)
-				}
+	refusesDamage(t, op, open, func(next Operator) {
+		if err := next.Process(batchOf(nil)); err != nil {
+			if _, ok := errors.AsType[*udf.Failure](err); !ok {
+				t.Fatal(err)
 			}
 		}
-	}
+	})
 }
 
 // Neither keys nor sessions pile up, whatever they do.

@@ -270,7 +270,7 @@ func (h *shared) write(w *state.Writer, k *sliceKey) {
 	w.Len(len(k.cells))
 	for _, c := range k.cells {
 		w.I64(c.slice)
-		h.writeCell(w, h.cells, int(c.cell))
+		w.Cell(h.cells, int(c.cell))
 	}
 }
 
@@ -286,7 +286,7 @@ func (h *shared) readKey(r *state.Reader) *sliceKey {
 		}
 		before = slice
 		slot := h.cells.Alloc(h.fresh)
-		h.readCell(r, h.cells, slot)
+		r.Cell(h.cells, slot)
 		k.insert(len(k.cells), sliceCell{slice: slice, cell: uint32(slot), prefix: noSum, suffix: noSum}, true, noSlice)
 	}
 	return k

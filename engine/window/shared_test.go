@@ -2,7 +2,6 @@ package window
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -12,7 +11,6 @@ import (
 
 	"tidemark/engine/stream"
 	"tidemark/engine/trigger"
-	"tidemark/internal/fault"
 )
 
 // The same general operator with an accumulator for each pane is what slices under it are
@@ -69,7 +67,7 @@ func (e early) spec(t testing.TB, fns []Function) Spec {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Spec{Groups: 4, GeneralConfig: GeneralConfig{Assigner: a, Trigger: e.trigger, Lateness: e.lateness, Key: sliceKeyFields,
+	return Spec{GeneralConfig: GeneralConfig{Groups: 4, Assigner: a, Trigger: e.trigger, Lateness: e.lateness, Key: sliceKeyFields,
 		DropNullKey: e.dropNull, Functions: fns, GapCol: -1, ValueCol: 1, SetAside: e.setAside, Fine: e.fine}}
 }
 
@@ -208,13 +206,13 @@ func TestPanesThatShareSlicesAreTheSameAfterARestore(t *testing.T) {
 		var states [][]byte
 		e.feed(t, steady, in, size, func() {
 			answers = append(answers, want.take(), stateOf(steady))
-			states = append(states, steady.Snapshot())
+			states = append(states, saved(steady))
 		})
 		restless := &reborn{Operator: e.sharing(t, fns(), &got), make: func() Operator { return e.sharing(t, fns(), &got) }}
 		e.feed(t, restless, in, size, func() {
 			diff(t, what, got.take(), answers[0])
 			diff(t, what, stateOf(restless), answers[1])
-			if !bytes.Equal(restless.Snapshot(), states[0]) {
+			if !bytes.Equal(saved(restless), states[0]) {
 				t.Fatalf("%s: another state", what)
 			}
 			answers, states = answers[2:], states[1:]
@@ -319,20 +317,5 @@ func TestADamagedSnapshotOfSharedSlicesIsRefused(t *testing.T) {
 	if err := op.Process(b); err != nil {
 		t.Fatal(err)
 	}
-	whole := op.Snapshot()
-	for n := range whole {
-		if err := e.sharing(t, fractions(t), &out).Restore(whole[:n]); !errors.Is(err, fault.ErrCorrupt) {
-			t.Fatalf("cut at %d of %d: %v", n, len(whole), err)
-		}
-	}
-	// Checksums are the checkpoint's. Here nothing may break, whatever the bytes are.
-	for i := range whole {
-		bad := bytes.Clone(whole)
-		bad[i] ^= 0x81
-		next := e.sharing(t, fractions(t), &out)
-		if next.Restore(bad) == nil {
-			next.Panes()
-			next.Snapshot()
-		}
-	}
+	refusesDamage(t, op, func() Operator { return e.sharing(t, fractions(t), &out) }, func(Operator) {})
 }

@@ -94,7 +94,7 @@ func NewSlices(cfg SlicesConfig, out Output) (*Slices, error) {
 	if cfg.Lateness%cfg.Slide > 0 {
 		o.lag++
 	}
-	o.attach(cfg.Process, cfg.Key, cfg.Fine, cfg.Guard)
+	o.attach(cfg.Process, cfg.Key, cfg.Fine, cfg.Guard, cfg.Groups)
 	if err := o.init(cfg.Functions, cfg.Key, out); err != nil {
 		return nil, err
 	}

@@ -6,107 +6,125 @@ import (
 	"slices"
 
 	"tidemark/engine/state"
-	"tidemark/engine/stream"
 	"tidemark/internal/fault"
 )
 
-// A snapshot of slices holds, key by key in order of key group and key, the slices and
-// the firings of windows that are noted. Sums are made again: they have the same bits.
-// Merges and Slides are counts of work done by a process, not state.
+// The keys of a key group, as part of a cut:
+//
+//	how many; for each that has slices, in order of its bytes: the key;
+//	  how many slices; for each, in order: its number, cell;
+//	  how many windows that have not fired exactly once, past their ends; for each, in
+//	  order: its number, firings
+//
+// Sums are made again: they have the same bits. Merges and Slides are counts of work done
+// by a process, not state.
 
-// Snapshot returns the state of the operator.
-func (o *Slices) Snapshot() []byte {
-	var w state.Writer
-	w.I64(int64(o.wm))
-	o.ledger.write(&w)
-	o.writeProcess(&w)
-	revised := o.revisedByKey()
-	ids := o.sortedKeys()
-	w.Len(len(ids))
-	for _, id := range ids {
-		w.Bytes(o.panes.Key(int(id)))
-		o.writeSlices(&w, o.keys[id].cells)
-		w.Len(len(revised[id]))
-		for _, k := range revised[id] {
-			w.I64(k)
-			w.U32(o.revised[k][id])
-		}
-	}
-	return w.Buf
+// Freeze implements Operator.
+func (o *Slices) Freeze() func() state.Cut { return freeze(o) }
+
+// Restore implements Operator.
+func (o *Slices) Restore(r state.Restore) error { return restore(o, r) }
+
+func (o *Slices) form() form { return form{layout: slicesLayout} }
+
+func (o *Slices) resume() {
+	o.reachWindow(o.grid.ended(o.wm))
+	o.closed = o.grid.closed(o.wm, o.cfg.Lateness)
+	o.due = o.grid.due(o.ended, o.closed, o.cfg.Lateness)
 }
 
-func (o *Slices) writeSlices(w *state.Writer, cells []sliceCell) {
-	n := 0
-	for _, c := range cells {
-		if o.cells.Rows(int(c.cell)) > 0 {
-			n++
-		}
-	}
-	w.Len(n)
-	for _, c := range cells {
-		if o.cells.Rows(int(c.cell)) > 0 {
-			w.I64(c.slice)
-			o.writeCell(w, o.cells, int(c.cell))
-		}
-	}
+// frozenSlices is the keys as they were. Lists of slices are copied: they change in place.
+type frozenSlices struct {
+	panes, cells *state.View
+	keys         []frozenSliceKey
+	slices       []frozenSlice // of all keys
+	revised      []revision    // likewise
 }
 
-// sortedKeys lists the keys with slices.
-func (o *Slices) sortedKeys() []uint32 {
-	ids := make([]uint32, 0, o.live)
+type frozenSliceKey struct {
+	id       uint32
+	from, to int // in slices
+}
+
+type frozenSlice struct {
+	slice int64
+	cell  uint32
+}
+
+// revision is how often a window of a key has fired, where that is noted.
+type revision struct {
+	id      uint32
+	firings uint32
+	window  int64
+}
+
+func (o *Slices) freezeKeys() func() groupWriter {
+	f := &frozenSlices{panes: o.panes.FreezeKeys(), cells: o.cells.Freeze(), keys: make([]frozenSliceKey, 0, o.live), slices: make([]frozenSlice, 0, o.cells.Used())}
 	for id := range o.keys {
-		if len(o.keys[id].cells) > 0 {
-			ids = append(ids, uint32(id))
+		cells := o.keys[id].cells
+		if len(cells) == 0 {
+			continue
 		}
+		from := len(f.slices)
+		for _, c := range cells {
+			if o.cells.Rows(int(c.cell)) > 0 {
+				f.slices = append(f.slices, frozenSlice{c.slice, c.cell})
+			}
+		}
+		f.keys = append(f.keys, frozenSliceKey{uint32(id), from, len(f.slices)})
 	}
-	sortByGroup(ids, o.panes, o.cfg.Groups)
-	return ids
-}
-
-// sortByGroup sorts slots of a table by key group and key.
-func sortByGroup(slots []uint32, t *state.Cells, groups int) {
-	group := func(key []byte) int { return stream.KeyGroup(stream.KeyHash(key), max(groups, 1)) }
-	slices.SortFunc(slots, func(a, b uint32) int {
-		p, q := t.Key(int(a)), t.Key(int(b))
-		return cmp.Or(cmp.Compare(group(p), group(q)), cmp.Compare(string(p), string(q)))
-	})
-}
-
-// revisedByKey lists the windows in o.revised of each key, in order.
-func (o *Slices) revisedByKey() map[uint32][]int64 {
-	windows := map[uint32][]int64{}
 	for k, firings := range o.revised {
-		for id := range firings {
-			windows[id] = append(windows[id], k)
+		for id, n := range firings {
+			f.revised = append(f.revised, revision{id, n, k})
 		}
 	}
-	for _, ks := range windows {
-		slices.Sort(ks)
+	groups := o.groups
+	return func() groupWriter {
+		slices.SortFunc(f.revised, func(a, b revision) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.window, b.window)) })
+		byGroup := byGroup(len(f.keys), groups, func(i int) []byte { return f.panes.Key(int(f.keys[i].id)) })
+		return func(group int, w *state.Writer) bool {
+			w.Len(len(byGroup[group]))
+			for _, i := range byGroup[group] {
+				f.write(w, &f.keys[i])
+			}
+			return len(byGroup[group]) > 0
+		}
 	}
-	return windows
+}
+
+func (f *frozenSlices) write(w *state.Writer, k *frozenSliceKey) {
+	w.Bytes(f.panes.Key(int(k.id)))
+	w.Len(k.to - k.from)
+	for _, s := range f.slices[k.from:k.to] {
+		w.I64(s.slice)
+		f.cells.Write(w, int(s.cell))
+	}
+	lo, _ := slices.BinarySearchFunc(f.revised, k.id, func(r revision, id uint32) int { return cmp.Compare(r.id, id) })
+	hi := lo
+	for hi < len(f.revised) && f.revised[hi].id == k.id {
+		hi++
+	}
+	w.Len(hi - lo)
+	for _, r := range f.revised[lo:hi] {
+		w.I64(r.window)
+		w.U32(r.firings)
+	}
 }
 
 var errSlices = fault.As(fault.ErrCorrupt, errors.New("snapshot has slices out of order or past their time"))
 
-// Restore takes a snapshot.
-func (o *Slices) Restore(snapshot []byte) error {
-	r := state.NewReader(snapshot)
-	o.wm = stream.Time(r.I64())
-	o.ledger.read(r)
-	o.readProcess(r)
-	o.reachWindow(o.grid.ended(o.wm))
-	o.closed = o.grid.closed(o.wm, o.cfg.Lateness)
-	o.due = o.grid.due(o.ended, o.closed, o.cfg.Lateness)
+func (o *Slices) readKeys(r *state.Reader, group int) {
 	for range r.Len() {
-		o.readKey(r)
+		if o.readKeySlices(r, group); r.Failed() {
+			return
+		}
 	}
-	return r.Err()
 }
 
-// readKey reads the slices of a key. Those that have entered have no sums yet: for them
-// all is as if they had just changed.
-func (o *Slices) readKey(r *state.Reader) {
-	key := r.Bytes()
+// readKeySlices reads the slices of a key. Those that have entered have no sums yet: for
+// them all is as if they had just changed.
+func (o *Slices) readKeySlices(r *state.Reader, group int) {
+	key, hash := o.readKey(r, group)
 	before, id := int64(noSlice), uint32(noSum)
 	for range r.Len() {
 		slice := r.I64()
@@ -116,14 +134,14 @@ func (o *Slices) readKey(r *state.Reader) {
 			return
 		}
 		before = slice
-		slot, at, err := o.place(stream.KeyHash(key), key, slice)
+		slot, at, err := o.place(hash, key, slice)
 		if err != nil {
 			r.Fail(err)
 			return
 		}
 		id = uint32(slot)
 		k := &o.keys[id]
-		o.readCell(r, o.cells, int(k.cells[at].cell))
+		r.Cell(o.cells, int(k.cells[at].cell))
 		if slice > o.reach {
 			continue
 		}

@@ -326,13 +326,13 @@ func TestSlicesAreTheSameAfterARestore(t *testing.T) {
 		var states [][]byte
 		feed(t, steady, rows, size, func() {
 			answers = append(answers, want.take(), stateOf(steady))
-			states = append(states, steady.Snapshot())
+			states = append(states, saved(steady))
 		})
 		restless := &reborn{Operator: s.slices(t, fns(), &got), make: func() Operator { return s.slices(t, fns(), &got) }}
 		feed(t, restless, rows, size, func() {
 			diff(t, what, got.take(), answers[0])
 			diff(t, what, stateOf(restless), answers[1])
-			if !bytes.Equal(restless.Snapshot(), states[0]) {
+			if !bytes.Equal(saved(restless), states[0]) {
 				t.Fatalf("%s: another state", what)
 			}
 			answers, states = answers[2:], states[1:]
@@ -352,22 +352,7 @@ func TestADamagedSnapshotOfSlicesIsRefused(t *testing.T) {
 	if err := op.Process(b); err != nil {
 		t.Fatal(err)
 	}
-	whole := op.Snapshot()
-	for n := range whole {
-		if err := s.slices(t, fns(), &out).Restore(whole[:n]); !errors.Is(err, fault.ErrCorrupt) {
-			t.Fatalf("cut at %d of %d: %v", n, len(whole), err)
-		}
-	}
-	// Checksums are the checkpoint's. Here nothing may break, whatever the bytes are.
-	for i := range whole {
-		bad := bytes.Clone(whole)
-		bad[i] ^= 0x81
-		next := s.slices(t, fns(), &out)
-		if next.Restore(bad) == nil {
-			next.Panes()
-			next.Snapshot()
-		}
-	}
+	refusesDamage(t, op, func() Operator { return s.slices(t, fns(), &out) }, func(Operator) {})
 }
 
 func TestSlicesRefuseWhatTheyCannotDo(t *testing.T) {
@@ -419,11 +404,7 @@ type reborn struct {
 }
 
 func (r *reborn) restore(t *testing.T) {
-	next := r.make()
-	if err := next.Restore(r.Snapshot()); err != nil {
-		t.Fatal(err)
-	}
-	r.Operator = next
+	r.Operator = restored(t, r.make(), r.Operator)
 }
 
 // Order inside a slice is that of arrival at any batch size, so even floats are equal.

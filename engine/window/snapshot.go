@@ -1,7 +1,6 @@
 package window
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 
@@ -11,22 +10,75 @@ import (
 	"tidemark/internal/fault"
 )
 
-// A snapshot is everything that makes a restore a no-op (S105): clocks, counters, and
-// for each key its panes with contents, trigger state, timers and user state.
+// The keys of a key group, as part of a cut of the general operator: how many, and for each
+// in order of its bytes what writeKey writes.
 
-func (l *Ledger) fields() []*int64 {
-	return []*int64{&l.Filtered, &l.Failed, &l.Late, &l.NoWindow, &l.Counted, &l.Open, &l.Fired, &l.Unfired, &l.Behind, &l.LateAccepted, &l.Partials, &l.InPartials}
+// Freeze implements Operator.
+func (o *General) Freeze() func() state.Cut { return freeze(o) }
+
+// Restore implements Operator.
+func (o *General) Restore(r state.Restore) error { return restore(o, r) }
+
+func (o *General) form() form {
+	s := form{layout: generalLayout, words: byte(o.cfg.Trigger.Words())}
+	if o.shared != nil {
+		s.layout = sharedLayout
+	}
+	if o.user != nil {
+		s.flags |= hasTrigger
+	}
+	if o.assigner != nil {
+		s.flags |= hasAssigner
+	}
+	if o.lists {
+		s.flags |= hasLists
+	}
+	return s
 }
 
-func (l *Ledger) write(w *state.Writer) {
-	for _, f := range l.fields() {
-		w.I64(*f)
+// resume has the operator stand where its last advance went.
+func (o *General) resume() { o.was, o.target = o.wm, o.wm }
+
+// freezeKeys writes all keys at once: what they have lies in pointers, and changes in place.
+func (o *General) freezeKeys() func() groupWriter {
+	keys := make([]*keyState, 0, len(o.keys))
+	for _, k := range o.keys {
+		keys = append(keys, k)
+	}
+	written := make([][]byte, o.groups)
+	for group, list := range byGroup(len(keys), o.groups, func(i int) []byte { return keys[i].key }) {
+		if len(list) == 0 {
+			continue
+		}
+		var w state.Writer
+		w.Len(len(list))
+		for _, i := range list {
+			o.writeKey(&w, keys[i])
+		}
+		written[group] = w.Buf
+	}
+	return func() groupWriter {
+		return func(group int, w *state.Writer) bool {
+			if written[group] == nil {
+				w.Len(0)
+				return false
+			}
+			w.Buf = append(w.Buf, written[group]...)
+			written[group] = nil
+			return true
+		}
 	}
 }
 
-func (l *Ledger) read(r *state.Reader) {
-	for _, f := range l.fields() {
-		*f = r.I64()
+func (o *General) readKeys(r *state.Reader, group int) {
+	for range r.Len() {
+		k := o.readKey(r)
+		if r.Failed() {
+			return
+		}
+		if o.groupOf(k.hash) != group {
+			r.Fail(errGroup)
+		}
 	}
 }
 
@@ -39,110 +91,7 @@ func readWindow(r *state.Reader) stream.Window {
 	return stream.Window{Start: stream.Time(r.I64()), End: stream.Time(r.I64())}
 }
 
-// writeCell writes the accumulators of a slot.
-func (o *contents) writeCell(w *state.Writer, t *state.Cells, slot int) {
-	w.Bytes(t.Acc(slot, 0, t.Width()))
-	w.U64(t.Rows(slot))
-	w.U32(t.Fired(slot))
-	for v := range t.Parts {
-		parts := t.Parts[v][slot]
-		w.Len(len(parts))
-		for _, p := range parts {
-			w.Bytes(p)
-		}
-	}
-}
-
-var errWidth = fault.As(fault.ErrCorrupt, errors.New("snapshot has accumulators of another size"))
-
-func (o *contents) readCell(r *state.Reader, t *state.Cells, slot int) {
-	acc := r.Bytes()
-	if len(acc) != t.Width() {
-		r.Fail(errWidth)
-		return
-	}
-	t.SetAcc(slot, 0, acc)
-	t.SetRows(slot, r.U64())
-	t.SetFired(slot, r.U32())
-	for v := range t.Parts {
-		var parts [][]byte
-		for range r.Len() {
-			parts = append(parts, r.Bytes())
-		}
-		t.SetParts(v, slot, parts)
-	}
-}
-
-// Snapshot returns the state of the operator.
-func (o *Aligned) Snapshot() []byte {
-	var w state.Writer
-	w.I64(int64(o.wm))
-	o.ledger.write(&w)
-	o.writeProcess(&w)
-	w.Len(len(o.windows.open))
-	for _, b := range o.windows.open {
-		writeWindow(&w, b.window)
-		n := 0
-		for _, t := range b.tables {
-			if t != nil {
-				n += t.Len()
-			}
-		}
-		w.Len(n)
-		for _, t := range b.tables {
-			if t == nil {
-				continue
-			}
-			for slot := range t.Len() {
-				w.Bytes(t.Key(slot))
-				o.writeCell(&w, t, slot)
-			}
-		}
-	}
-	return w.Buf
-}
-
-// Restore takes a snapshot.
-func (o *Aligned) Restore(snapshot []byte) error {
-	r := state.NewReader(snapshot)
-	o.wm = stream.Time(r.I64())
-	o.ledger.read(r)
-	o.readProcess(r)
-	for range r.Len() {
-		b := o.windows.find(readWindow(r), o.wm)
-		for range r.Len() {
-			key := r.Bytes()
-			t, slot := o.cellOf(b, stream.KeyHash(key), key)
-			o.readCell(r, t, slot)
-		}
-	}
-	return r.Err()
-}
-
-// Snapshot returns the state of the operator.
-func (o *General) Snapshot() []byte {
-	var w state.Writer
-	w.I64(int64(o.wm))
-	w.I64(int64(o.now))
-	w.U64(o.seq)
-	o.ledger.write(&w)
-	o.writeProcess(&w)
-	w.Len(len(o.keys))
-	for _, k := range o.sortedKeys() {
-		o.writeKey(&w, k)
-	}
-	return w.Buf
-}
-
-func (o *General) sortedKeys() []*keyState {
-	keys := make([]*keyState, 0, len(o.keys))
-	for _, k := range o.keys {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b *keyState) int { return cmp.Compare(string(a.key), string(b.key)) })
-	return keys
-}
-
+// writeKey writes all that there is of a key.
 func (o *General) writeKey(w *state.Writer, k *keyState) {
 	w.Bytes(k.key)
 	k.cohorts.write(w)
@@ -165,7 +114,7 @@ func (o *General) writePane(w *state.Writer, p *pane, inFlight bool) {
 	w.Bool(inFlight)
 	w.Bool(p.slot >= 0)
 	if p.slot >= 0 {
-		o.writeCell(w, o.table, p.slot)
+		w.Cell(o.table, p.slot)
 	}
 	w.Bool(p.elements != nil)
 	if p.elements != nil {
@@ -194,26 +143,19 @@ func (o *General) writePane(w *state.Writer, p *pane, inFlight bool) {
 	}
 }
 
-// Restore takes a snapshot.
-func (o *General) Restore(snapshot []byte) error {
-	r := state.NewReader(snapshot)
-	o.wm, o.now, o.seq = stream.Time(r.I64()), stream.Time(r.I64()), r.U64()
-	o.ledger.read(r)
-	o.readProcess(r)
-	for range r.Len() {
-		o.readKey(r)
-	}
-	return r.Err()
-}
-
-func (o *General) readKey(r *state.Reader) {
+// readKey reads what writeKey wrote, of a key that the operator does not have.
+func (o *General) readKey(r *state.Reader) *keyState {
 	k := &keyState{key: r.Bytes()}
 	k.hash = stream.KeyHash(k.key)
+	if o.keys[string(k.key)] != nil {
+		r.Fail(errKey)
+		return k
+	}
 	o.keys[string(k.key)] = k
 	k.cohorts = readCohorts(r)
 	if o.shared != nil {
 		if k.slices = o.shared.readKey(r); k.slices == nil {
-			return
+			return k
 		}
 	}
 	for range r.Len() {
@@ -227,12 +169,15 @@ func (o *General) readKey(r *state.Reader) {
 	if o.assigner != nil {
 		k.readHoldings(r)
 	}
+	return k
 }
+
+var errKey = fault.As(fault.ErrCorrupt, errors.New("snapshot has a key twice"))
 
 func (o *General) readPane(r *state.Reader, p *pane) {
 	if r.Bool() {
 		p.slot = o.allocPane()
-		o.readCell(r, o.table, p.slot)
+		r.Cell(o.table, p.slot)
 		p.full = o.table.Rows(p.slot) > 0
 	}
 	if r.Bool() {

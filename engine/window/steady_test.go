@@ -63,7 +63,7 @@ func TestAnEndlessStreamHoldsNoMore(t *testing.T) {
 			if c.sets {
 				fns = append(fns, builtin(t, "distinct", 1))
 			}
-			s := Spec{Groups: 16, GeneralConfig: GeneralConfig{Assigner: c.a, Trigger: c.tr, Lateness: c.late, Evictor: c.evict,
+			s := Spec{GeneralConfig: GeneralConfig{Groups: 16, Assigner: c.a, Trigger: c.tr, Lateness: c.late, Evictor: c.evict,
 				Key: sliceKeyFields, Functions: fns, GapCol: -1, ValueCol: -1}}
 			before := int64(liveHeap())
 			op, err := New(s, &sinkhole{})

@@ -297,9 +297,7 @@ func TestRestoresUnderATriggerOfAUser(t *testing.T) {
 				got = append(got, text)
 			}
 			next := fickly(t, a, &fickle{merges: true, timer: broken}, 30, true)
-			if err := next.op.Restore(s.op.Snapshot()); err != nil {
-				t.Fatal(err)
-			}
+			restored(t, next.op, s.op)
 			next.wm, s = s.wm, next
 		}
 		if text := strings.Join(got, "\n"); text != want {

@@ -1,0 +1,92 @@
+package window
+
+import (
+	"slices"
+
+	"tidemark/engine/state"
+	"tidemark/engine/stream"
+)
+
+// The keys of a key group, as part of a cut:
+//
+//	how many windows; for each, by start: the window, how many cells; for each, in order
+//	of arrival: key, cell
+//
+// A table is read in the order in which it was written, so that windows fire in the same
+// order as before. Which windows have fired follows from the watermark.
+
+// Freeze implements Operator.
+func (o *Aligned) Freeze() func() state.Cut { return freeze(o) }
+
+// Restore implements Operator.
+func (o *Aligned) Restore(r state.Restore) error { return restore(o, r) }
+
+func (o *Aligned) form() form { return form{layout: alignedLayout} }
+
+func (o *Aligned) resume() {}
+
+// frozenWindow is a window with its tables as they were.
+type frozenWindow struct {
+	window stream.Window
+	tables []*state.View // by key group; nil where there is none
+}
+
+func (o *Aligned) freezeKeys() func() groupWriter {
+	frozen := make([]frozenWindow, len(o.windows.open))
+	for i, b := range o.windows.open {
+		f := frozenWindow{b.window, make([]*state.View, len(b.tables))}
+		for g, t := range b.tables {
+			if t != nil && t.Len() > 0 {
+				f.tables[g] = t.Freeze()
+			}
+		}
+		frozen[i] = f
+	}
+	cell := 4 + o.width + 12 + 4 + usualKey
+	return func() groupWriter {
+		return func(group int, w *state.Writer) bool {
+			n, cells := 0, 0
+			for i := range frozen {
+				if t := frozen[i].tables[group]; t != nil {
+					n, cells = n+1, cells+t.Len()
+				}
+			}
+			w.Buf = slices.Grow(w.Buf, cells*cell)
+			w.Len(n)
+			for i := range frozen {
+				t := frozen[i].tables[group]
+				if t == nil {
+					continue
+				}
+				writeWindow(w, frozen[i].window)
+				w.Len(t.Len())
+				for slot := range t.Len() {
+					w.Bytes(t.Key(slot))
+					t.Write(w, slot)
+				}
+			}
+			return n > 0
+		}
+	}
+}
+
+// usualKey is how much room is made for a key.
+const usualKey = 16
+
+func (o *Aligned) readKeys(r *state.Reader, group int) {
+	for range r.Len() {
+		w := readWindow(r)
+		if r.Failed() {
+			return
+		}
+		b := o.windows.find(w, o.wm)
+		for range r.Len() {
+			key, hash := o.readKey(r, group)
+			if r.Failed() {
+				return
+			}
+			t, slot := o.cellOf(b, hash, key)
+			r.Cell(t, slot)
+		}
+	}
+}
