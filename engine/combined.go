@@ -2,6 +2,7 @@ package engine
 
 import (
 	"tidemark/engine/job"
+	"tidemark/engine/state"
 	"tidemark/engine/stream"
 	"tidemark/engine/watermark"
 )
@@ -19,6 +20,9 @@ type combined interface {
 	Probe(now stream.Time) watermark.Change
 	Record(now stream.Time) // a split had a record
 	Hold(span stream.Time)  // so long nothing could be read, because of us (S12)
+	// Snapshot writes the state, Restore takes it into a new one (S105).
+	Snapshot(w *state.Writer, now stream.Time)
+	Restore(r *state.Reader, now stream.Time)
 }
 
 // newCombined makes what joins n splits.
@@ -36,6 +40,9 @@ type clockless struct{ *watermark.Min }
 func (c clockless) Probe(stream.Time) watermark.Change { return c.Min.Probe() }
 func (clockless) Record(stream.Time)                   {}
 func (clockless) Hold(stream.Time)                     {}
+
+func (c clockless) Snapshot(w *state.Writer, _ stream.Time) { c.Min.Snapshot(w) }
+func (c clockless) Restore(r *state.Reader, _ stream.Time)  { c.Min.Restore(r) }
 
 var (
 	_ combined = (*watermark.Advancing)(nil)

@@ -69,6 +69,7 @@ type decoded struct {
 	bytes   int // of the split that it is made of
 	bad     []decode.Bad
 	untimed []untimed
+	behind  decode.Mark // the place in the split, of a chunk: its lines are counted from the chunk's first
 }
 
 // untimed is a row whose time cannot be read.
@@ -162,14 +163,14 @@ func (ch *chunk) decode(t *sourceTask, d decode.Lines) error {
 		if k := len(ch.batches); k < cap(ch.batches) { // with the memory of an earlier chunk
 			into = ch.batches[:k+1][k]
 		}
-		into.batch, into.bytes, into.bad = b, n, d.TakeBad()
+		into.batch, into.bytes, into.bad, into.behind = b, n, d.TakeBad(), d.Mark()
 		err = t.spec.times(&into)
 		ch.batches = append(ch.batches, into)
 		if err != nil {
 			return err
 		}
 		if n == end {
-			ch.lines = d.Line() - 1
+			ch.lines = d.Mark().Line - 1
 			return nil
 		}
 		if n == 0 {

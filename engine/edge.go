@@ -17,7 +17,8 @@ import (
 // the sinks of the last stateless step. The task that sends owns it.
 type edge struct {
 	job    *Job
-	turn   *turn // of the task that sends
+	reader string // the step and its input, or the step without a window whose sinks it feeds
+	turn   *turn  // of the task that sends
 	pool   *exchange.Pool
 	parts  []statelessPart
 	router *exchange.Router // nil: the way ends at sinks
@@ -35,11 +36,16 @@ type statelessPart struct {
 	answer udf.Mapped
 	failed []portSink
 	counts bool // this edge's records are counted: once, however many read the step
+	own    statelessCounts
 }
+
+// statelessCounts is what became of the records of a stateless step, and how many came of
+// them.
+type statelessCounts struct{ filtered, failed, passed, made int64 }
 
 // newEdge makes an edge from a task to a reader behind a chain of stateless steps.
 func (j *Job) newEdge(ctx context.Context, chain []*statelessSpec, from sender, reader string) (*edge, error) {
-	e := &edge{job: j, turn: from.cpu(), pool: from.store()}
+	e := &edge{job: j, reader: reader, turn: from.cpu(), pool: from.store()}
 	ctx = e.turn.of(ctx)
 	for _, s := range chain {
 		fn, err := j.newStatelessFunction(ctx, s)
@@ -122,11 +128,8 @@ func (e *edge) apply(p *statelessPart, b *stream.Batch) (*stream.Batch, error) {
 		}
 	}
 	if p.counts {
-		kept := distinctRows(p.answer.Of)
-		p.spec.failed.Add(int64(len(p.answer.Refused)))
-		p.spec.passed.Add(int64(kept))
-		p.spec.made.Add(int64(len(p.answer.Of)))
-		p.spec.filtered.Add(int64(b.N - kept - len(p.answer.Refused)))
+		kept, refused := int64(distinctRows(p.answer.Of)), int64(len(p.answer.Refused))
+		p.count(statelessCounts{filtered: int64(b.N) - kept - refused, failed: refused, passed: kept, made: int64(len(p.answer.Of))})
 	}
 	if m, ok := p.fn.(*mapped); ok && p.counts && m.breaker.Any() {
 		p.spec.disabled.post(m.breaker)
@@ -138,6 +141,18 @@ func (e *edge) apply(p *statelessPart, b *stream.Batch) (*stream.Batch, error) {
 	}
 	e.pool.Put(b)
 	return out, nil
+}
+
+// count adds to what the edge has done itself, and to what the report shows.
+func (p *statelessPart) count(c statelessCounts) {
+	p.own.filtered += c.filtered
+	p.own.failed += c.failed
+	p.own.passed += c.passed
+	p.own.made += c.made
+	p.spec.filtered.Add(c.filtered)
+	p.spec.failed.Add(c.failed)
+	p.spec.passed.Add(c.passed)
+	p.spec.made.Add(c.made)
 }
 
 // distinctRows counts the records that something came of; of never goes down.

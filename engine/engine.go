@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
+	"tidemark/engine/checkpoint"
 	"tidemark/engine/exchange"
 	"tidemark/engine/job"
 	"tidemark/engine/sink"
@@ -31,8 +33,12 @@ type Job struct {
 
 	budget *budget
 
+	keeper   *keeper   // nil: no checkpoints are taken
+	restored *restored // nil: the job begins
+	ended    bool      // it begins from a checkpoint that was its last: nothing is left but to show it
+
 	splitMu sync.Mutex
-	splits  []string // shown names by split id
+	splits  []splitName // by number
 
 	eventMu sync.Mutex
 }
@@ -45,10 +51,37 @@ func New(ctx context.Context, g *job.Graph, o Options) (*Job, error) {
 		o.Stdout = newSharedWriter(o.Stdout)
 	}
 	j := &Job{graph: g, opts: o, feedsByID: map[string]*feed{}, stateless: map[string]*statelessSpec{}, alignments: map[string]*alignment{}, budget: newBudget(g.Settings.StateBudget)}
-	if err := j.plan(ctx); err != nil {
+	if err := j.prepare(ctx); err != nil {
 		return nil, errors.Join(err, j.Discard())
 	}
 	return j, nil
+}
+
+// prepare plans the job, and has it go on from its checkpoint if there is one.
+func (j *Job) prepare(ctx context.Context) (err error) {
+	if c := j.opts.Restore; c != nil {
+		if j.restored, err = readRestored(ctx, c, j.graph); err != nil {
+			return err
+		}
+		j.splits = slices.Clone(j.restored.names)
+		j.ended = c.Meta.Kind == checkpoint.Final
+	}
+	if err := j.planSinks(ctx); err != nil || j.ended {
+		return err
+	}
+	if err := j.plan(ctx); err != nil {
+		return err
+	}
+	if j.opts.Checkpoints != nil && j.graph.Settings.Checkpoint != nil {
+		j.keeper = newKeeper(j, j.opts.Checkpoints)
+		for _, t := range j.sinks {
+			t.keeper = j.keeper
+		}
+	}
+	if j.restored == nil {
+		return nil
+	}
+	return j.load(ctx)
 }
 
 // Discard closes a job that will not run. What its sinks hold stays in progress.
@@ -78,15 +111,18 @@ func (j *Job) Discard() error {
 // firing anything, and the error is that of ctx. The report is valid in either case.
 // When Run returns every goroutine of the job has ended.
 func (j *Job) Run(ctx context.Context) (Report, error) {
+	if j.ended {
+		return j.restored.report, j.showEnd(ctx)
+	}
 	run, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	j.fail = cancel
-	var writers, tasks sync.WaitGroup
+	var writers, tasks, keeping sync.WaitGroup
 	for _, t := range j.sinks {
 		writers.Go(func() { j.labelled(run, writing, t.spec.ID, 0, func(context.Context) { t.run(cancel) }) })
 	}
-	start := func(w work, operator string, number int, what func(context.Context) error) {
-		tasks.Go(func() {
+	start := func(group *sync.WaitGroup, w work, operator string, number int, what func(context.Context) error) {
+		group.Go(func() {
 			j.labelled(run, w, operator, number, func(ctx context.Context) {
 				if err := what(ctx); err != nil {
 					cancel(err)
@@ -95,12 +131,18 @@ func (j *Job) Run(ctx context.Context) (Report, error) {
 		})
 	}
 	for _, t := range j.keyed {
-		start(computing, t.step.ID, t.number, t.run)
+		start(&tasks, computing, t.step.ID, t.number, t.run)
 	}
 	for _, t := range j.feeds {
-		start(reading, t.spec.ID, t.index, t.run)
+		start(&tasks, reading, t.spec.ID, t.index, t.run)
+	}
+	enough := make(chan struct{})
+	if j.keeper != nil {
+		start(&keeping, saving, "", 0, func(ctx context.Context) error { return j.keeper.run(ctx, enough) })
 	}
 	tasks.Wait()
+	close(enough)
+	keeping.Wait()
 	for _, t := range j.sinks {
 		close(t.in)
 	}
@@ -111,37 +153,11 @@ func (j *Job) Run(ctx context.Context) (Report, error) {
 		err = j.overBudget()
 	}
 	if err == nil {
-		err = j.commit()
+		err = j.commit(context.WithoutCancel(ctx))
 	} else {
 		j.abort()
 	}
 	return j.report(), err
-}
-
-// onlyEpoch is the number of the one epoch of a job that takes no checkpoints.
-const onlyEpoch = 1
-
-// commit publishes all sinks: first every one makes its rows durable, then they are
-// shown, so that a full disk shows none of them (K7).
-func (j *Job) commit() error {
-	pending := make([][]byte, len(j.sinks))
-	for i, t := range j.sinks {
-		var err error
-		if pending[i], err = t.sink.Prepare(onlyEpoch, true); err != nil {
-			j.abort()
-			return sinkError(t.spec, err)
-		}
-	}
-	for i, t := range j.sinks {
-		if err := t.sink.Commit(pending[i]); err != nil {
-			for _, rest := range j.sinks[i+1:] {
-				_ = rest.sink.Abort() // stays in progress, with all of its rows
-			}
-			return sinkError(t.spec, err)
-		}
-		t.done.Store(true)
-	}
-	return nil
 }
 
 // abort ends the sinks without publishing. A sink that failed before fails again
@@ -217,7 +233,21 @@ func (j *Job) now() stream.Time { return stream.Time(j.opts.Env.Clock.Now().Unix
 func (j *Job) splitName(id stream.SplitID) string {
 	j.splitMu.Lock()
 	defer j.splitMu.Unlock()
-	return j.splits[id]
+	return j.splits[id].name
+}
+
+// splitCount is how many splits have a number.
+func (j *Job) splitCount() int {
+	j.splitMu.Lock()
+	defer j.splitMu.Unlock()
+	return len(j.splits)
+}
+
+// isStep reports whether a split is a step: all of its tasks send rows of it.
+func (j *Job) isStep(id stream.SplitID) bool {
+	j.splitMu.Lock()
+	defer j.splitMu.Unlock()
+	return slices.ContainsFunc(j.graph.Steps, func(s job.Step) bool { return s.ID == j.splits[id].operator })
 }
 
 // placeText is where a record was read, for people.
@@ -230,24 +260,30 @@ func (j *Job) placeText(b *stream.Batch, i int) string {
 
 // newSplit numbers a split. Bounded inputs are numbered once, in order, before the job
 // runs; splits of followed inputs as they are found.
-func (j *Job) newSplit(name string) stream.SplitID {
+func (j *Job) newSplit(operator, name string) stream.SplitID {
 	j.splitMu.Lock()
 	defer j.splitMu.Unlock()
-	j.splits = append(j.splits, name)
+	j.splits = append(j.splits, splitName{operator, name})
 	return stream.SplitID(len(j.splits) - 1)
 }
 
 // openSink opens the target of a sink.
-func (j *Job) openSink(s *job.Sink) (sink.Sink, error) {
+func (j *Job) openSink(s *job.Sink, from sink.Restored) (sink.Sink, error) {
 	switch {
 	case s.Stdout:
 		return sink.NewStream(j.opts.Stdout, "stdout"), nil
 	case s.Memory > 0:
 		return sink.NewMemory(s.Memory), nil
 	}
-	f, err := sink.OpenFile(j.opts.Env.FS, s.File, sink.FileOptions{}, sink.Restored{})
+	f, err := sink.OpenFile(j.opts.Env.FS, s.File, sink.FileOptions{PerEpoch: j.epochs()}, from)
 	if err != nil {
 		return nil, sinkError(s, err)
 	}
 	return f, nil
+}
+
+// epochs reports whether readers see rows as soon as it is decided about them: of a job with
+// checkpoints that does not end by itself.
+func (j *Job) epochs() bool {
+	return j.opts.Checkpoints != nil && slices.ContainsFunc(j.graph.Sources, func(s job.Source) bool { return !s.Bounded() })
 }

@@ -32,6 +32,7 @@ type forward struct {
 	held     *stream.Batch // rows that have not left
 	revision []uint32      // of each
 	told     stream.Time   // watermark that the last row stands at, or that was sent
+	idle     bool          // the status that was sent last
 	order    []int
 	place    []byte // scratch
 }
@@ -140,8 +141,18 @@ func (f *forward) flush(ctx context.Context, trailing stream.Time, status stream
 	return nil
 }
 
+// announce says again, to readers that may be others, how far the task has come.
+func (f *forward) announce(ctx context.Context) error {
+	status := stream.Same
+	if f.idle {
+		status = stream.BecameIdle
+	}
+	return f.flush(ctx, f.told, status)
+}
+
 // tell sends a change of status, which stands alone between batches.
 func (f *forward) tell(ctx context.Context, status stream.Status) error {
+	f.idle = status == stream.BecameIdle
 	b := f.pool.Get(f.held)
 	b.Trailing, b.Next, b.Status = f.told, f.split, status
 	return sendAll(ctx, f.edges, f.pool, b)

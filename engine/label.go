@@ -15,6 +15,7 @@ const (
 	decoding  work = "decode" // a decoder of a source
 	computing work = "step"   // a subtask of a step
 	writing   work = "sink"   // a sink task
+	saving    work = "keep"   // the keeper of checkpoints
 )
 
 // labelled calls f on a goroutine that a profile shows under its name: who uses the CPU of

@@ -22,7 +22,8 @@ type local struct {
 	edge   *edge
 	tasks  []*exchange.Inbox
 
-	refusals refusals
+	refusals      refusals
+	added, failed int64 // by this one, of what the step's report counts
 }
 
 // newLocal gives an edge the functions to add up with.
@@ -48,7 +49,7 @@ func (j *Job) newLocal(ctx context.Context, st *stepSpec, sender int, key []int,
 func (l *local) send(ctx context.Context, b *stream.Batch) error {
 	before := l.Added()
 	batches, err := l.Process(b, downstream{l.edge.pool, l})
-	l.step.added.Add(l.Added() - before)
+	l.count(l.Added()-before, 0)
 	if ferr := flushPorts(ctx, l.edge.turn, l.refusals.failed); err == nil {
 		err = ferr
 	}
@@ -58,9 +59,17 @@ func (l *local) send(ctx context.Context, b *stream.Batch) error {
 	return l.edge.router.Send(ctx, batches...)
 }
 
+// count adds to what the sender has done itself, and to what the report shows.
+func (l *local) count(added, refused int64) {
+	l.added += added
+	l.failed += refused
+	l.step.added.Add(added)
+	l.step.refused.Add(refused)
+}
+
 // refused takes a record that a function refuses.
 func (l *local) refused(b *stream.Batch, i int, w stream.Window, f *udf.Failure) error {
-	l.step.refused.Add(1)
+	l.count(0, 1)
 	return l.refusals.record(b, i, w, f)
 }
 

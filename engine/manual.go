@@ -220,9 +220,7 @@ func (m *Manual) restore(ctx context.Context, t *keyedTask) error {
 	if err := errors.Join(old.Close(), t.op.Restore(asItWas(cut))); err != nil {
 		return err
 	}
-	r := state.NewReader(w.Buf)
-	t.inbox.Restore(r)
-	return r.Err()
+	return t.inbox.Restore(w.Buf)
 }
 
 // asItWas is the restore of a task from its own cut, in which everything is as it was.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"tidemark/engine/checkpoint"
 	"tidemark/engine/job"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
@@ -26,6 +27,16 @@ type Options struct {
 	FirstStart time.Time
 	// Complete holds watermarks until the end of the input: the complete result (T7).
 	Complete bool
+	// Checkpoints is where the job's checkpoints go, claimed for this run; nil, or a job that
+	// asks for none: none are taken.
+	Checkpoints *checkpoint.Log
+	// Restore is the checkpoint that the job goes on from; nil: it begins. Its operators are
+	// those of the job, as far as both have them: what becomes of others is the caller's
+	// decision.
+	Restore *checkpoint.Checkpoint
+	// Meta is what every checkpoint says about the job: its name, its plan, its operators and
+	// plug-ins. The engine adds what it is a checkpoint of.
+	Meta checkpoint.Meta
 	// Observe receives what happens, one call at a time, from the engine's
 	// goroutines; it must return quickly. May be nil.
 	Observe func(Event)
@@ -79,5 +90,15 @@ type Progress struct {
 	Watermark stream.Time
 }
 
-func (Warning) event()  {}
-func (Progress) event() {}
+// Checkpointed tells that a checkpoint has come about, or why it has not.
+type Checkpointed struct {
+	Number uint64
+	Kind   string
+	Took   time.Duration
+	Bytes  int64
+	Err    error // nil: it has
+}
+
+func (Checkpointed) event() {}
+func (Warning) event()      {}
+func (Progress) event()     {}

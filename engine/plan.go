@@ -41,14 +41,6 @@ type stepSpec struct {
 // plan turns the graph into tasks: the logical operators into subtasks, the edges into
 // inboxes and routers.
 func (j *Job) plan(ctx context.Context) error {
-	for i := range j.graph.Sinks {
-		s := &j.graph.Sinks[i]
-		opened, err := j.openSink(s)
-		if err != nil {
-			return err
-		}
-		j.sinks = append(j.sinks, newSinkTask(s, opened))
-	}
 	for i := range j.graph.Sources {
 		if err := j.planSource(ctx, i); err != nil {
 			return err
@@ -58,6 +50,26 @@ func (j *Job) plan(ctx context.Context) error {
 		if err := j.planStep(ctx, i); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// planSinks opens the sinks. One that goes on from a checkpoint shows what was decided.
+func (j *Job) planSinks(ctx context.Context) error {
+	for i := range j.graph.Sinks {
+		s := &j.graph.Sinks[i]
+		from, rows, err := j.restored.sinkState(ctx, s.ID)
+		if err != nil {
+			return fmt.Errorf("restore sink %s: %w", s.ID, err)
+		}
+		opened, err := j.openSink(s, from)
+		if err != nil {
+			return err
+		}
+		t := newSinkTask(s, opened)
+		t.rows.Store(rows)
+		t.barrier.epoch = from.Epoch
+		j.sinks = append(j.sinks, t)
 	}
 	return nil
 }
@@ -85,7 +97,7 @@ func (j *Job) planSource(ctx context.Context, n int) error {
 	}
 	count := 1
 	if src.Bounded() && !src.Watermark.MarkerForAll { // a marker for all is heard in its task
-		count = max(1, min(j.graph.Parallelism, len(found)))
+		count = max(1, min(j.graph.Parallelism, j.restored.count(src.ID, len(found))))
 	}
 	with, err := j.alignment(src.Watermark.Align)
 	if err != nil {
@@ -118,6 +130,9 @@ func (j *Job) planSource(ctx context.Context, n int) error {
 		out.tasks = append(out.tasks, t)
 	}
 	j.feedsByID[src.ID] = out
+	if j.restored.knows(src.ID) {
+		return j.resume(ctx, spec, tasks, found)
+	}
 	for i, f := range found {
 		s, err := j.open(ctx, spec, f)
 		if err != nil {
@@ -147,7 +162,7 @@ func (j *Job) alignment(a *job.Align) (*alignment, error) {
 
 // open numbers and opens a split.
 func (j *Job) open(ctx context.Context, spec *sourceSpec, f source.Split) (*split, error) {
-	return spec.open(ctx, j.newSplit(f.ID), f, stream.Time(j.opts.FirstStart.UnixMilli()))
+	return spec.open(ctx, j.newSplit(spec.ID, f.ID), f, stream.Time(j.opts.FirstStart.UnixMilli()))
 }
 
 // planStep makes the subtasks of a step and joins them to the tasks that feed it. A step
@@ -225,7 +240,10 @@ func (j *Job) planTasks(ctx context.Context, spec *stepSpec, inputs []*feed) err
 		}
 	}
 	out := &feed{id: spec.ID, number: spec.number}
-	split := j.newSplit(spec.ID)
+	split, known := j.restored.step(spec.ID)
+	if !known {
+		split = j.newSplit(spec.ID, spec.ID)
+	}
 	var inboxes []*exchange.Inbox
 	for number := range spec.Parallelism {
 		// Batches go back to the task that feeds the step; with several, to the first: a
@@ -405,7 +423,7 @@ func (j *Job) portSinks(p job.Port) []portSink {
 		if s.spec.TimeFormat == job.TimeMillis {
 			f = result.Millis
 		}
-		out = append(out, portSink{task: s, format: f})
+		out = append(out, portSink{task: s, number: s.barrier.join(), format: f})
 	}
 	return out
 }

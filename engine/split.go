@@ -34,11 +34,13 @@ type split struct {
 	reader  source.Reader
 	decoder decode.Decoder
 	decoded decoded
-	ahead   *ahead // nil: what is read is decoded at once
-	rest    []byte // bytes read and not yet decoded
-	ended   bool   // the reader has no more bytes
-	restart bool   // the next bytes are another file's: see source.ErrRestart
-	drained bool   // the batch that was read last has all that was there
+	ahead   *ahead      // nil: what is read is decoded at once
+	rest    []byte      // bytes read and not yet decoded
+	head    []byte      // the first bytes of the file, at most headBytes of them
+	mark    decode.Mark // with a crew: what it begins behind
+	ended   bool        // the reader has no more bytes
+	restart bool        // the next bytes are another file's: see source.ErrRestart
+	drained bool        // the batch that was read last has all that was there
 
 	guard   timestamp.Guard
 	arrival stream.Time // of bounded files; MinTime: see arrivalOf
@@ -122,20 +124,31 @@ func (s *sourceSpec) columns() []stream.Field {
 
 // open starts reading a split.
 func (s *sourceSpec) open(ctx context.Context, id stream.SplitID, from source.Split, firstStart stream.Time) (*split, error) {
-	r, err := s.reads.Open(ctx, from, 0)
-	if err != nil {
+	sp := s.split(id, from.ID)
+	sp.arrive(&from, firstStart)
+	var err error
+	if sp.reader, err = s.reads.Open(ctx, from, 0); err != nil {
 		return nil, fmt.Errorf("source %s: %w", s.ID, err)
 	}
-	sp := &split{id: id, name: from.ID, source: s, reader: r, guard: s.guard,
+	return sp, sp.anew()
+}
+
+// split makes a split of which nothing has been read.
+func (s *sourceSpec) split(id stream.SplitID, name string) *split {
+	sp := &split{id: id, name: name, source: s, guard: s.guard,
 		bounded: watermark.NewBounded(stream.Time(s.Watermark.OutOfOrderness.Milliseconds())), gen: newGenerator(&s.Watermark), out: watermark.NewOutput(),
 		low: stream.MaxTime, high: stream.MinTime, told: stream.MinTime, arrival: stream.MinTime, judged: !s.Time.Plausible || s.assigner == nil}
-	if s.Bounded() && from.Path != source.Stdin {
-		sp.arrival = max(from.ModTime, firstStart)
-	}
 	if s.Watermark.IdleTimeout > 0 {
 		sp.idle = &watermark.Idleness{Timeout: stream.Time(s.Watermark.IdleTimeout.Milliseconds())}
 	}
-	return sp, sp.anew()
+	return sp
+}
+
+// arrive sets when the records of a bounded file have come.
+func (s *split) arrive(from *source.Split, firstStart stream.Time) {
+	if s.source.Bounded() && from.Path != source.Stdin {
+		s.arrival = max(from.ModTime, firstStart)
+	}
 }
 
 // anew begins with the first byte of a file.
@@ -257,11 +270,14 @@ func (s *split) more(b *stream.Batch, want int) (waiting bool, err error) {
 		b.Blob = slices.Grow(b.Blob, want-n)
 		got, err := s.reader.Read(b.Blob[n:want])
 		b.Blob = b.Blob[:n+got]
+		if room := headBytes - len(s.head); room > 0 {
+			s.head = append(s.head, b.Blob[n:n+min(got, room)]...)
+		}
 		switch {
 		case errors.Is(err, io.EOF):
 			s.ended = true
 		case errors.Is(err, source.ErrRestart):
-			s.restart = true
+			s.restart, s.head = true, nil
 		case errors.Is(err, source.ErrWait):
 			return true, nil
 		case err != nil:
@@ -390,4 +406,9 @@ func (s *split) offsetOf(b *stream.Batch, i int) int64 {
 	return s.start + int64(b.Raw[i].Off)
 }
 
-func (s *split) close() error { return s.reader.Close() }
+func (s *split) close() error {
+	if s.reader == nil { // it had ended before a restore
+		return nil
+	}
+	return s.reader.Close()
+}

@@ -15,10 +15,11 @@ import (
 // The source task owns it.
 type ahead struct {
 	crew   *crew
-	flying []*chunk // in the hands of the crew, in order
-	now    *chunk   // whose batches are passed on
-	next   int      // of them
-	line   int64    // lines before it
+	flying []*chunk    // in the hands of the crew, in order
+	now    *chunk      // whose batches are passed on
+	next   int         // of them
+	line   int64       // lines before it
+	mark   decode.Mark // what was passed on ends there
 
 	// The reader's side.
 	offset  int64 // of the next chunk in its file
@@ -28,9 +29,13 @@ type ahead struct {
 	failed  error // the reader: comes out behind what was read before
 }
 
-// readAhead has a crew decode a split that has not been read from.
+// readAhead has a crew decode a split of which nothing has been read, since it was opened or
+// since a restore.
 func (s *split) readAhead(c *crew) {
-	s.ahead = &ahead{crew: c}
+	if s.over() {
+		return
+	}
+	s.ahead = &ahead{crew: c, mark: s.mark, offset: s.mark.Offset, within: s.mark.Within, line: max(s.mark.Line-1, 0)}
 	c.splits++
 }
 
@@ -63,6 +68,8 @@ func (s *split) fillAhead(ctx context.Context, rows int, now stream.Time, bad fu
 		b := d.batch
 		a.next++
 		over := a.next == len(a.now.batches)
+		a.mark = d.behind
+		a.mark.Line += a.line
 		err := s.pass(d, a.line, over && a.now.last, now, bad)
 		if over {
 			a.line += a.now.lines

@@ -42,19 +42,28 @@ type keyedTask struct {
 	// overflow sends output that has become much; set for the batch in work.
 	overflow func([]portSink) error
 	ticked   error // of a firing by the clock; ends the task
+	asked    asked // checkpoints
+	restored bool  // the task goes on from a checkpoint
 }
 
 // run takes batches until all senders have ended or ctx has.
 func (t *keyedTask) run(ctx context.Context) (err error) {
-	defer t.inbox.End()
 	defer func() {
+		t.asked.end(t, err)
 		if cerr := errors.Join(t.op.Close(), t.out.close()); err == nil {
 			err = cerr
 		}
+		t.inbox.End()
+		endPorts(t.ports())
 	}()
 	t.turn.ctx = ctx
 	if t.clocked {
 		defer t.watchClock(ctx)()
+	}
+	if t.restored {
+		if err := t.out.announce(ctx); err != nil {
+			return err
+		}
 	}
 	for {
 		b, err := t.inbox.Next(ctx)
@@ -64,7 +73,12 @@ func (t *keyedTask) run(ctx context.Context) (err error) {
 			}
 			return err
 		}
-		if err := t.process(ctx, b); err != nil {
+		if b.Barrier > 0 {
+			err = t.takePart(ctx, b.Barrier)
+		} else {
+			err = t.process(ctx, b)
+		}
+		if err != nil {
 			return fmt.Errorf("step %s: %w", t.step.ID, err)
 		}
 		t.pool.Put(b)

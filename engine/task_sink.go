@@ -18,20 +18,29 @@ const sinkQueue = 8
 // new one from nothing.
 const sinkBlocks = sinkQueue + 8
 
-// block is some whole lines on their way to a sink.
+// block is what is on its way to a sink: whole lines, or one of the other things.
 type block struct {
-	lines []byte
-	rows  int
+	from    int // number of the sender
+	lines   []byte
+	rows    int
+	barrier uint64 // the sender has taken its part of that checkpoint
+	end     bool   // the sender has ended
+	expects uint64 // that checkpoint is being taken
+	given   bool   // with barrier: the sink has given the checkpoint up
+	do      func() // what the keeper of the checkpoints has the sink do
 }
 
-// sinkTask owns a sink. One goroutine runs it; any number of tasks send to it.
+// sinkTask owns a sink. One goroutine runs it; any number of senders send to it.
 type sinkTask struct {
-	spec *job.Sink
-	sink sink.Sink
-	in   chan block
-	free chan []byte // emptied blocks, for reuse
-	rows atomic.Int64
-	done atomic.Bool // committed
+	spec    *job.Sink
+	sink    sink.Sink
+	in      chan block
+	free    chan []byte // emptied blocks, for reuse
+	rows    atomic.Int64
+	done    atomic.Bool // committed
+	broken  bool        // nothing is written any more
+	barrier sinkBarrier
+	keeper  *keeper // nil: no checkpoints are taken
 }
 
 func newSinkTask(spec *job.Sink, s sink.Sink) *sinkTask {
@@ -59,26 +68,50 @@ func (t *sinkTask) send(ctx context.Context, of *turn, b block) error {
 // run writes until all senders have ended. After an error it goes on taking, so that
 // nobody waits for it; failed is called once.
 func (t *sinkTask) run(failed func(error)) {
-	broken := false
+	fail := func(err error) {
+		t.broken = true
+		failed(sinkError(t.spec, err))
+	}
 	for b := range t.in {
-		if broken {
+		if b.do != nil {
+			b.do()
 			continue
 		}
-		err := t.sink.Write(b.lines)
-		if err == nil && len(t.in) == 0 {
-			err = t.sink.Flush()
-		}
-		if err != nil {
-			broken = true
-			failed(sinkError(t.spec, err))
+		if b.lines != nil && !t.barrier.holds() { // nearly always
+			if err := t.take(b); err != nil {
+				fail(err)
+			}
 			continue
 		}
-		t.rows.Add(int64(b.rows))
-		select {
-		case t.free <- b.lines[:0]:
-		default:
+		for _, b := range t.barrier.pass(b) {
+			if err := t.take(b); err != nil {
+				fail(err)
+			}
 		}
 	}
+}
+
+// take writes a block, or ends the epoch.
+func (t *sinkTask) take(b block) error {
+	if t.broken {
+		return nil
+	}
+	if b.barrier > 0 {
+		return t.prepare(b.barrier, b.given)
+	}
+	err := t.sink.Write(b.lines)
+	if err == nil && len(t.in) == 0 {
+		err = t.sink.Flush()
+	}
+	if err != nil {
+		return err
+	}
+	t.rows.Add(int64(b.rows))
+	select {
+	case t.free <- b.lines[:0]:
+	default:
+	}
+	return nil
 }
 
 func (t *sinkTask) report() SinkReport {
@@ -98,6 +131,7 @@ func (t *sinkTask) report() SinkReport {
 // being worked on.
 type portSink struct {
 	task   *sinkTask
+	number int // among the senders of the sink
 	format result.TimeFormat
 	lines  []byte
 	rows   int
@@ -124,7 +158,7 @@ func flushPorts(ctx context.Context, t *turn, ports []portSink) error {
 		if p.rows == 0 {
 			continue
 		}
-		if err := p.task.send(ctx, t, block{p.lines, p.rows}); err != nil {
+		if err := p.task.send(ctx, t, block{from: p.number, lines: p.lines, rows: p.rows}); err != nil {
 			return err
 		}
 		p.rows = 0

@@ -43,6 +43,8 @@ type sourceTask struct {
 	share    share         // of the state budget: what senders add up
 	combined combined      // by arrival: over the splits
 	wasIdle  bool          // the status that was sent last
+	asked    asked         // checkpoints
+	restored bool          // the task goes on from a checkpoint
 	held     stream.Time   // by its receivers, in all (S12)
 }
 
@@ -70,7 +72,7 @@ func (t *sourceTask) add(s *split) {
 }
 
 // run reads until every split has ended (bounded input) or ctx has.
-func (t *sourceTask) run(ctx context.Context) error {
+func (t *sourceTask) run(ctx context.Context) (err error) {
 	defer func() {
 		for _, e := range t.edges {
 			_ = e.close() // nothing of it can be lost
@@ -81,10 +83,11 @@ func (t *sourceTask) run(ctx context.Context) error {
 		if t.user != nil {
 			_ = t.user.Close() // nor here
 		}
+		t.asked.end(t, err)
 		t.mail.End()
+		endPorts(t.ports())
 	}()
 	t.turn.ctx = ctx
-	var err error
 	if t.crew, err = newCrew(ctx, t, t.hands); err != nil {
 		return err
 	}
@@ -105,11 +108,19 @@ func (t *sourceTask) run(ctx context.Context) error {
 // data alone (T6). A split that has ended no longer takes part: it counts as MAX at
 // once. Every batch's trailing watermark is that of the split that comes next.
 func (t *sourceTask) replay(ctx context.Context) error {
-	r := replayed{live: slices.Clone(t.splits)}
-	for _, s := range r.live {
-		s.batch = t.pool.Get(nil)
+	var r replayed
+	for _, s := range t.splits {
+		if s.batch == nil {
+			s.batch = t.pool.Get(nil)
+		}
+		if s.at < s.batch.N || !s.over() {
+			r.live = append(r.live, s)
+		}
 	}
 	for {
+		if err := t.takePart(ctx); err != nil {
+			return err
+		}
 		if over, err := t.replayNext(ctx, &r); over || err != nil {
 			return err
 		}
@@ -340,7 +351,13 @@ func (t *sourceTask) progress() error {
 // batches of that much time instead of one record each.
 func (t *sourceTask) follow(ctx context.Context) error {
 	defer t.leave()
-	t.combined = newCombined(&t.spec.Watermark, len(t.splits))
+	if t.restored {
+		if err := t.announce(ctx); err != nil {
+			return err
+		}
+	} else {
+		t.combined = newCombined(&t.spec.Watermark, len(t.splits))
+	}
 	t.combined.Probe(t.job.now()) // without splits it is idle
 	if len(t.splits) == 0 {       // idle at once: nothing to wait for (S20)
 		if t.spec.Bounded() { // and at its end
@@ -355,6 +372,9 @@ func (t *sourceTask) follow(ctx context.Context) error {
 	last := t.job.now()
 	for {
 		t.mail.Answer()
+		if err := t.takePart(ctx); err != nil {
+			return err
+		}
 		t.pause(t.job.now())
 		more, open := false, !t.spec.Bounded()
 		for i, s := range t.splits {

@@ -28,6 +28,7 @@ type csvRecords struct {
 	delimiter byte
 	columns   []string // header only: the name that each field reads
 	started   bool     // the columns are known: from the header, or the first record
+	first     []byte   // that one, with a line end
 	width     int      // fields of each record
 	takes     []take   // by column
 	spans     []span   // scratch: the fields of a record
@@ -147,7 +148,7 @@ func (c *csvRecords) record(b *stream.Batch, d []byte, i int, offset int64, fina
 		if err != nil {
 			return 0, err
 		}
-		c.started = true
+		c.started, c.first = true, append(bytes.Clone(rec), '\n')
 		if !used { // an ordinary record: once more, with columns
 			return c.record(b, d, i, offset, final)
 		}

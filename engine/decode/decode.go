@@ -51,6 +51,12 @@ type Decoder interface {
 	// TakeBad returns the bad records met since the last call, in order, and forgets
 	// them. They belong to the caller.
 	TakeBad() []Bad
+
+	// Mark returns where the next call of Decode begins. Restore has a new decoder of the
+	// same format and fields begin there; an error is of class fault.ErrUser if the split
+	// does not fit the job, and of fault.ErrCorrupt if the mark is damaged.
+	Mark() Mark
+	Restore(Mark) error
 }
 
 // Bad is a record that could not be decoded.

@@ -11,8 +11,6 @@ type Lines interface {
 	// byte at offset, in the given line, which is counted from 1. within says that the
 	// byte belongs to a record that was too long and has been reported.
 	Resume(offset, line int64, within bool)
-	// Line returns the number of the line that the next call of Decode begins in.
-	Line() int64
 }
 
 var _ Lines = (*jsonLines)(nil)
@@ -21,9 +19,6 @@ var _ Lines = (*jsonLines)(nil)
 func (j *jsonLines) Resume(offset, line int64, within bool) {
 	j.offset, j.line, j.skipping = offset, line, within
 }
-
-// Line implements Lines.
-func (j *jsonLines) Line() int64 { return j.line }
 
 // Cut returns how many bytes of d a Lines will be done with if it is given just those, in
 // any number of calls: whole lines, or the beginning of a line that is longer than

@@ -71,7 +71,7 @@ func sideBySide(t *testing.T, r *rand.Rand, f job.Format, fields []job.Field, in
 			out.bad = append(out.bad, d.TakeBad()...)
 			rest = rest[done:]
 		}
-		line, from, within = d.Line(), from+n, open
+		line, from, within = d.Mark().Line, from+n, open
 	}
 	return out
 }

@@ -47,6 +47,8 @@ type queue struct {
 	tail    place         // where the sender stands after all that is queued
 	closed  bool          // the sender has ended
 	space   chan struct{} // tells the sender that a batch was taken
+	marks   []mark        // barriers that have come and are not yet passed
+	stopped bool          // by arrival: its barrier has been taken, and those of others have not come
 	back    uint64        // how often the sender has become active; not in ordered replay
 	joined  atomic.Uint64 // back, when the sender was last seen abreast of the combined time
 }
@@ -76,10 +78,18 @@ type Inbox struct {
 	pool    *Pool
 
 	mu      sync.Mutex
-	queues  []queue
+	queues  []*queue
 	fifo    []int // senders in order of arrival of their batches; not in ordered replay
-	combine combiner
-	told    stream.Time // trailing watermark given to the task last, in ordered replay
+	waiting []int // of them, those that are stopped
+	resumed bool  // the last queue holds what was under way at a restore
+
+	// Of an ordered replay: the barrier that has come and not been given to the task, 0 for
+	// none; the last one that has been; and the flights that are not complete.
+	due, cut uint64
+	flights  []*Flight
+	flight   *Flight // of the last cut, for the task
+	combine  combiner
+	told     stream.Time // trailing watermark given to the task last, in ordered replay
 }
 
 // Config is what an inbox is made of.
@@ -100,10 +110,9 @@ type Config struct {
 
 // NewInbox makes an inbox.
 func NewInbox(c Config) *Inbox {
-	in := &Inbox{ordered: c.Ordered, depth: c.Depth, rows: c.Rows, inputs: c.Inputs, pool: c.Pool, queues: make([]queue, len(c.Inputs)), told: stream.MinTime, Mailbox: NewMailbox()}
+	in := &Inbox{ordered: c.Ordered, depth: c.Depth, rows: c.Rows, inputs: c.Inputs, pool: c.Pool, queues: make([]*queue, len(c.Inputs)), told: stream.MinTime, Mailbox: NewMailbox()}
 	for i := range in.queues {
-		in.queues[i].tail = place{wm: stream.MinTime}
-		in.queues[i].space = make(chan struct{}, 1)
+		in.queues[i] = &queue{tail: place{wm: stream.MinTime}, space: make(chan struct{}, 1)}
 	}
 	in.combine = newCombiner(c.Inputs, c.Separate)
 	return in
@@ -131,7 +140,7 @@ func (in *Inbox) Send(ctx context.Context, sender int, batches ...*stream.Batch)
 
 // offer is Send if there is room.
 func (in *Inbox) offer(sender int, batches []*stream.Batch) bool {
-	if !in.put(&in.queues[sender], sender, batches) {
+	if !in.put(in.queues[sender], sender, batches) {
 		return false
 	}
 	in.Notify()
@@ -143,16 +152,29 @@ func (in *Inbox) put(q *queue, sender int, batches []*stream.Batch) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	told := func(b *stream.Batch) bool { return in.ordered && b.N == 0 }
-	if len(q.batches) >= in.depth && slices.ContainsFunc(batches, func(b *stream.Batch) bool { return !told(b) }) {
+	if len(q.batches) >= in.depth && slices.ContainsFunc(batches, func(b *stream.Batch) bool { return !told(b) && b.Barrier == 0 }) {
 		return false
 	}
 	for _, b := range batches {
+		if b.Barrier > 0 && in.ordered {
+			if b.Barrier <= in.cut {
+				in.land(sender, b.Barrier)
+			} else {
+				q.marks = append(q.marks, mark{b.Barrier, len(q.batches)})
+				in.due = q.marks[0].id
+			}
+			in.pool.Put(b)
+			continue
+		}
 		q.tail = place{wm: b.Trailing, split: b.Next, pos: b.NextPos}
 		if told(b) {
 			in.pool.Put(b)
 			continue
 		}
 		b.Input = uint8(in.inputs[sender])
+		if len(in.flights) > 0 {
+			in.fly(sender, b)
+		}
 		q.batches = append(q.batches, b)
 		if !in.ordered {
 			in.fifo = append(in.fifo, sender)
@@ -166,12 +188,14 @@ func (in *Inbox) put(q *queue, sender int, batches []*stream.Batch) bool {
 func (in *Inbox) Close(sender int) {
 	in.mu.Lock()
 	in.queues[sender].closed = true
+	in.land(sender, ^uint64(0))
 	in.mu.Unlock()
 	in.Notify()
 }
 
 // Next waits for the next batch and answers mail meanwhile; nil means that all
-// senders have ended. Each row carries in WM the combined watermark that the task
+// senders have ended. A batch with a Barrier stands for those of all senders: the task takes
+// its part of the cut before it calls Next again. Each row carries in WM the combined watermark that the task
 // sees it at, and Trailing is the combined watermark behind the rows. The batch is
 // the task's, which returns it to the pool.
 func (in *Inbox) Next(ctx context.Context) (*stream.Batch, error) {
@@ -205,6 +229,9 @@ func (in *Inbox) take(q *queue) *stream.Batch {
 	q.batches[0] = nil
 	q.batches = q.batches[1:]
 	q.head = 0
+	for i := range q.marks {
+		q.marks[i].behind = max(q.marks[i].behind-1, 0)
+	}
 	select {
 	case q.space <- struct{}{}:
 	default:
@@ -215,11 +242,27 @@ func (in *Inbox) take(q *queue) *stream.Batch {
 // arrive takes the batch that came first and combines its watermarks with those of the
 // other senders. One that changes nothing and has no rows is passed over.
 func (in *Inbox) arrive() (b *stream.Batch, end bool) {
-	for len(in.fifo) > 0 {
+	for {
+		if b := in.aligned(); b != nil {
+			return b, false
+		}
+		if len(in.fifo) == 0 {
+			return nil, in.allClosed()
+		}
 		s := in.fifo[0]
 		in.fifo = in.fifo[1:]
-		q := &in.queues[s]
+		q := in.queues[s]
+		if q.stopped {
+			in.waiting = append(in.waiting, s)
+			continue
+		}
 		b := in.take(q)
+		if b.Barrier > 0 {
+			q.stopped = true
+			q.marks = append(q.marks, mark{id: b.Barrier})
+			in.pool.Put(b)
+			continue
+		}
 		if b.Status == stream.BecameActive {
 			q.back++
 		}
@@ -236,19 +279,24 @@ func (in *Inbox) arrive() (b *stream.Batch, end bool) {
 		}
 		in.pool.Put(b)
 	}
-	return nil, in.allClosed()
 }
 
 // merge takes rows in order of their places as far as they are known to be next: up to
 // the place of a sender that has nothing queued.
 func (in *Inbox) merge() (b *stream.Batch, end bool) {
-	if len(in.queues) == 1 && len(in.queues[0].batches) > 0 { // nothing to merge: whole batches
-		b = in.take(&in.queues[0])
+	if b := in.arrived(); b != nil {
+		return b, false
+	}
+	if last := len(in.queues) - 1; in.resumed && len(in.queues[last].batches) == 0 {
+		in.queues, in.resumed = in.queues[:last], false
+	}
+	if len(in.queues) == 1 && len(in.queues[0].batches) > 0 && in.queues[0].head == 0 { // nothing to merge: whole batches
+		b = in.take(in.queues[0])
 		return in.trailing(b, b.Trailing), false
 	}
 	for {
 		lo, next := in.lowest()
-		q := &in.queues[lo]
+		q := in.queues[lo]
 		if len(q.batches) == 0 || b != nil && (b.N == in.rows || b.Heavy()) {
 			wm := q.place().wm
 			if b == nil && wm > in.told {
@@ -333,26 +381,35 @@ func (in *Inbox) allClosed() bool {
 }
 
 // Snapshot writes what the inbox knows of its senders' time: part of the task's cut
-// (S105). No batch waits when it is called: a barrier has come from every sender.
+// (S105).
 func (in *Inbox) Snapshot(w *state.Writer) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	w.Len(len(in.inputs))
+	w.I64(int64(in.told))
 	in.combine.snapshot(w)
-	for i := range in.queues {
-		w.U64(in.queues[i].back)
-		w.U64(in.queues[i].joined.Load())
+	for _, q := range in.queues[:len(in.inputs)] {
+		w.U64(q.back)
+		w.U64(q.joined.Load())
 	}
 }
 
-// Restore takes the state of a Snapshot, before anything is sent.
-func (in *Inbox) Restore(r *state.Reader) {
+// Restore takes the state of a Snapshot, before anything is sent. Senders that are others in
+// number say again where they stand: then there is nothing to know of them yet.
+func (in *Inbox) Restore(snapshot []byte) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.combine.restore(r)
-	for i := range in.queues {
-		in.queues[i].back = r.U64()
-		in.queues[i].joined.Store(r.U64())
+	r := state.NewReader(snapshot)
+	if n := r.Len(); n != len(in.inputs) {
+		return nil
 	}
+	in.told = stream.Time(r.I64())
+	in.combine.restore(r)
+	for _, q := range in.queues {
+		q.back = r.U64()
+		q.joined.Store(r.U64())
+	}
+	return r.Err()
 }
 
 // Poll is Next for a caller that does not wait: nil means that nothing is there.

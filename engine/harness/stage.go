@@ -322,9 +322,7 @@ func (g *stage) restore() error {
 		}
 	}
 	for i, t := range g.tasks {
-		r := state.NewReader(cuts[i].inbox)
-		t.inbox.Restore(r)
-		if err := r.Err(); err != nil {
+		if err := t.inbox.Restore(cuts[i].inbox); err != nil {
 			return err
 		}
 		if err := t.op.Restore(state.Restore{Tasks: [][]byte{cuts[i].op.Task}, Exact: true, Counts: true, Groups: cuts[i].op.Groups}); err != nil {

@@ -127,6 +127,7 @@ func newFile(fsys env.FS, path string, unsynced []string) (*file, error) {
 }
 
 func openOne(fsys env.FS, path string, flag int, unsynced []string) (*file, error) {
+	unsynced = append(unsynced, filepath.Dir(path)) // the name is new, or nobody knows whether it lasts
 	s := &file{fs: fsys, path: path, unsynced: unsynced, out: output{target: path, name: path + InProgress}}
 	var err error
 	if s.out.f, err = fsys.Create(s.out.name, os.O_WRONLY|flag|os.O_CREATE, 0o644); err != nil {

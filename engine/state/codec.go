@@ -102,6 +102,9 @@ func (r *Reader) Len() int {
 	return int(n)
 }
 
+// Rest returns a copy of what is left.
+func (r *Reader) Rest() []byte { return append([]byte(nil), r.take(len(r.buf))...) }
+
 // Fail notes an error of the caller's, unless there is one.
 func (r *Reader) Fail(err error) {
 	if r.err == nil {

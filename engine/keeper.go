@@ -1,0 +1,410 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"tidemark/engine/checkpoint"
+	"tidemark/engine/job"
+	"tidemark/engine/state"
+	"tidemark/internal/fault"
+)
+
+// keeper takes the checkpoints of a running job, one at a time. It has a goroutine of its
+// own, and talks to tasks in messages only:
+//
+//	keeper ── message ──> source tasks: a barrier behind what they have sent
+//	source task ── barrier ──> keyed tasks ── barrier ──> sinks: end of the epoch
+//	every task ── its part ──> keeper: written as it comes
+//	keeper: all parts there ── manifest: the decision (K7) ──> sinks: commit
+//
+// A task freezes its part and goes on; the keeper encodes it, in a turn of its own. Tasks
+// that have ended tell what they were in the end, so that nothing waits for them.
+type keeper struct {
+	job   *Job
+	log   *checkpoint.Log
+	rules job.Checkpoint
+	turn  *turn
+
+	parts chan part
+	wants chan want
+	ticks chan struct{}
+	over  chan struct{} // closed when no further checkpoint is taken
+
+	last   uint64    // number of the last checkpoint that was begun
+	begun  time.Time // when that was
+	ended  time.Time // when it had come about or failed
+	failed int       // checkpoints one after the other that did not come about
+
+	mu    sync.Mutex
+	stats CheckpointReport
+}
+
+// want is a checkpoint that somebody waits for.
+type want struct {
+	kind checkpoint.Kind
+	done chan error
+}
+
+// part is what a task contributes to a checkpoint.
+type part struct {
+	id    uint64
+	who   any             // the task
+	ready <-chan struct{} // closed when the part is complete; nil: it is
+	// sections encodes the part, in the keeper's goroutine.
+	sections func() ([]checkpoint.Section, error)
+	// report adds the task's numbers to those of the job.
+	report func(*merger)
+	// commit has a sink show the rows of the epoch; nil: the task is none.
+	commit func(context.Context) error
+	err    error // why there is no part
+}
+
+// CheckpointReport is what a job says about its checkpoints.
+type CheckpointReport struct {
+	Completed int64         `json:"completed"`
+	Failed    int64         `json:"failed"`
+	Last      uint64        `json:"last,omitempty"`     // number of the last one that was completed
+	At        time.Time     `json:"at,omitzero"`        // when that was
+	Took      time.Duration `json:"took_ns,omitempty"`  // from its begin
+	Bytes     int64         `json:"bytes,omitempty"`    // that were written for it
+	Error     string        `json:"error,omitempty"`    // why the last one that failed did
+	Restored  uint64        `json:"restored,omitempty"` // number of the one that the job began from
+}
+
+func newKeeper(j *Job, log *checkpoint.Log) *keeper {
+	return &keeper{job: j, log: log, rules: *j.graph.Settings.Checkpoint, turn: j.newTurn(context.Background()),
+		parts: make(chan part, partsEach*(len(j.feeds)+len(j.keyed)+len(j.sinks))), wants: make(chan want), ticks: make(chan struct{}, 1), over: make(chan struct{})}
+}
+
+// run takes checkpoints until ctx ends, or all tasks have ended, which enough tells. What it
+// returns ends the job.
+func (k *keeper) run(ctx context.Context, enough <-chan struct{}) error {
+	defer close(k.over)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // ends with ctx
+		select {
+		case <-enough:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	k.turn.ctx = ctx
+	k.ended = k.now()
+	k.begun = k.ended
+	defer k.job.opts.Env.Clock.Tick(k.look(), func() {
+		select {
+		case k.ticks <- struct{}{}:
+		default:
+		}
+	})()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return nil
+		case w := <-k.wants:
+			err = k.take(ctx, w.kind)
+			w.done <- err
+		case <-k.ticks:
+			if !due(k.now(), k.begun, k.ended, &k.rules) {
+				continue
+			}
+			err = k.take(ctx, checkpoint.Periodic)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, checkpoint.ErrFenced):
+			return err
+		case err == nil:
+			k.failed = 0
+		default:
+			if k.failed++; k.failed > k.rules.Tolerate {
+				return fmt.Errorf("%d checkpoints have failed one after the other, settings.checkpoint.tolerate allows %d: %w", k.failed, k.rules.Tolerate, err)
+			}
+		}
+	}
+}
+
+// Checkpoint takes a checkpoint now, behind one that is being taken. Any goroutine may call it
+// while the job runs; the error says why there is none.
+func (j *Job) Checkpoint(ctx context.Context, kind checkpoint.Kind) error {
+	k := j.keeper
+	if k == nil {
+		return fault.Conflictf("the job takes no checkpoints: settings.checkpoint is not set")
+	}
+	w := want{kind: kind, done: make(chan error, 1)}
+	select {
+	case k.wants <- w:
+	case <-k.over:
+		return errEnded
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-w.done:
+		return err
+	case <-k.over:
+		return errEnded
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+var errEnded = fault.As(fault.ErrConflict, errors.New("the job has ended"))
+
+// due reports whether it is time for another checkpoint.
+func due(now, begun, ended time.Time, rules *job.Checkpoint) bool {
+	return now.Sub(begun) >= rules.Interval && now.Sub(ended) >= rules.MinPause
+}
+
+// Limits of how often the keeper looks whether it is time.
+const (
+	leastLook = 5 * time.Millisecond
+	mostLook  = time.Second
+)
+
+func (k *keeper) look() time.Duration { return min(max(k.rules.Interval/10, leastLook), mostLook) }
+
+func (k *keeper) now() time.Time { return k.job.opts.Env.Clock.Now() }
+
+// take takes one checkpoint.
+func (k *keeper) take(ctx context.Context, kind checkpoint.Kind) error {
+	k.begun = k.now()
+	size, err := k.attempt(ctx, kind)
+	k.ended = k.now()
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	k.mu.Lock()
+	if err == nil {
+		k.stats.Completed++
+		k.stats.Last, k.stats.At, k.stats.Took, k.stats.Bytes = k.last, k.ended, k.ended.Sub(k.begun), size
+	} else {
+		k.stats.Failed++
+		k.stats.Error = err.Error()
+	}
+	e := Checkpointed{Number: k.last, Kind: string(kind), Took: k.ended.Sub(k.begun), Bytes: size, Err: err}
+	k.mu.Unlock()
+	k.job.observe(e)
+	return err
+}
+
+// report is what the keeper has done so far. Any goroutine may call it.
+func (k *keeper) report() *CheckpointReport {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r := k.stats
+	return &r
+}
+
+// attempt has all tasks take their parts, writes them, and decides.
+func (k *keeper) attempt(ctx context.Context, kind checkpoint.Kind) (size int64, err error) {
+	w := k.log.Begin(k.job.meta(kind))
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.Abandon(context.WithoutCancel(ctx)))
+		}
+	}()
+	for len(k.parts) > 0 { // of checkpoints that were given up
+		<-k.parts
+	}
+	k.last = w.Meta().ID
+	if err := k.ask(ctx, k.last); err != nil {
+		return 0, err
+	}
+	missing := len(k.job.feeds) + len(k.job.keyed) + len(k.job.sinks)
+	m := k.job.merger()
+	var commits []func(context.Context) error
+	for missing > 0 {
+		p, err := k.next(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if p.id != k.last { // of one that was given up
+			continue
+		}
+		missing--
+		if p.err != nil {
+			return 0, p.err
+		}
+		if err := k.write(ctx, w, p, &size); err != nil {
+			return 0, err
+		}
+		if p.report != nil {
+			p.report(m)
+		}
+		if p.commit != nil {
+			commits = append(commits, p.commit)
+		}
+	}
+	if err := k.publish(ctx, w, m.done()); err != nil {
+		return 0, err
+	}
+	for _, commit := range commits {
+		if err := commit(context.WithoutCancel(ctx)); err != nil { // a sink takes what comes until the keeper has ended
+			k.job.fail(err) // it is decided: the next start shows it
+			return size, nil
+		}
+	}
+	return size, k.log.Retain(ctx, k.rules.Retain)
+}
+
+// publish writes what is the job's own, and decides.
+func (k *keeper) publish(ctx context.Context, w *checkpoint.Writer, r Report) error {
+	for _, s := range []checkpoint.Section{k.job.saveNames(), saveReport(r)} {
+		if err := w.Add(ctx, s); err != nil {
+			return err
+		}
+	}
+	w.Meta().Summary = summary(&r)
+	return w.Publish(ctx)
+}
+
+var errTimeout = fault.As(fault.ErrExternal, errors.New("the checkpoint has taken too long (settings.checkpoint.timeout)"))
+
+// next waits for the next part.
+func (k *keeper) next(ctx context.Context) (part, error) {
+	for {
+		select {
+		case p := <-k.parts:
+			return p, nil
+		case <-ctx.Done():
+			return part{}, ctx.Err()
+		case <-k.ticks:
+			if k.now().Sub(k.begun) >= k.rules.Timeout {
+				return part{}, errTimeout
+			}
+		}
+	}
+}
+
+// ask tells all tasks that a checkpoint is to be taken: sinks first, so that they know of it
+// when its barriers come.
+func (k *keeper) ask(ctx context.Context, id uint64) error {
+	for _, t := range k.job.sinks {
+		if err := t.send(ctx, k.turn, block{expects: id}); err != nil {
+			return err
+		}
+	}
+	for _, t := range k.job.keyed {
+		if !t.inbox.Post(func() { t.asked.ask(id, t) }) {
+			return errMail
+		}
+	}
+	for _, t := range k.job.feeds {
+		if !t.mail.Post(func() { t.asked.ask(id, t) }) {
+			return errMail
+		}
+	}
+	return nil
+}
+
+var errMail = fault.As(fault.ErrExternal, errors.New("a task answers no messages: it is inside a call that does not return"))
+
+// write encodes a part and writes it.
+func (k *keeper) write(ctx context.Context, w *checkpoint.Writer, p part, size *int64) error {
+	if p.sections == nil {
+		return nil
+	}
+	for ready := p.ready; ready != nil; {
+		select {
+		case <-ready:
+			ready = nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-k.ticks:
+			if k.now().Sub(k.begun) >= k.rules.Timeout {
+				return errTimeout
+			}
+		}
+	}
+	if err := k.turn.Begin(); err != nil {
+		return err
+	}
+	sections, err := p.sections()
+	k.turn.End(0)
+	if err != nil {
+		return err
+	}
+	for _, s := range sections {
+		if err := w.Add(ctx, s); err != nil {
+			return err
+		}
+		*size += int64(len(s.Body))
+	}
+	return nil
+}
+
+// partsEach is how many parts of each task there is room for: that of the checkpoint that is
+// being taken, and some of others that were given up.
+const partsEach = 4
+
+// give hands a part to the keeper. No task waits for that: without room the part is dropped,
+// and its checkpoint fails.
+func (k *keeper) give(p part) {
+	select {
+	case k.parts <- p:
+	default:
+	}
+}
+
+// asked is what a task knows of checkpoints that it was asked for and has not given its part
+// of.
+type asked struct {
+	ids   []uint64
+	last  uint64 // that it has given its part of: a barrier may come before the message
+	ended bool   // the task does nothing any more
+}
+
+// taker is a task that takes part in checkpoints.
+type taker interface {
+	// part returns what the task is now.
+	part(id uint64) part
+	keeper() *keeper
+}
+
+// ask notes a checkpoint; a task that has ended gives its part at once.
+func (a *asked) ask(id uint64, t taker) {
+	if id <= a.last {
+		return
+	}
+	if a.ended {
+		t.keeper().give(t.part(id))
+		return
+	}
+	a.ids = append(a.ids, id)
+}
+
+// end gives the parts that were asked for and not given, of a task that has done all it had
+// to do. One that was stopped, perhaps in the middle of a batch, has none to give.
+func (a *asked) end(t taker, err error) {
+	if err != nil {
+		return
+	}
+	a.ended = true
+	for _, id := range a.ids {
+		t.keeper().give(t.part(id))
+	}
+	a.ids = nil
+}
+
+// given notes that the task has given its part of a checkpoint.
+func (a *asked) given(id uint64) {
+	a.last = id
+	for len(a.ids) > 0 && a.ids[0] <= id {
+		a.ids = a.ids[1:]
+	}
+}
+
+func sectionOf(operator, kind string, number int, w *state.Writer) checkpoint.Section {
+	return checkpoint.Section{Operator: operator, Kind: kind, Number: uint32(number), Version: stateVersion, Body: w.Buf}
+}
+
+// stateVersion is the version of the layout of all bodies that this package writes. Stored.
+const stateVersion = 1

@@ -1,0 +1,213 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tidemark/engine"
+	"tidemark/engine/checkpoint"
+	"tidemark/engine/job"
+	"tidemark/internal/env"
+	"tidemark/internal/sim"
+)
+
+// attempt is one run of a job with checkpoints, which goes on from the last one.
+type attempt struct {
+	files     *sim.FS
+	yaml      string
+	set       []string
+	every     int // batches between two checkpoints, 0: none
+	stop      int // batches after which it is cut off, 0: never
+	savepoint bool
+}
+
+var errCut = errors.New("cut off")
+
+// result is what a run has left behind.
+type result struct {
+	report engine.Report
+	taken  int // checkpoints of this run
+}
+
+func (a attempt) run(ctx context.Context) (r result, err error) {
+	machine := env.Real()
+	machine.FS = a.files
+	g, err := job.Load([]byte(a.yaml), job.LoadOptions{Name: "job.yaml", Dir: "/job", Resolver: builtins{}, Files: machine.FS,
+		Set: append([]string{"settings.checkpoint.interval=1h"}, a.set...)})
+	if err != nil {
+		return r, err
+	}
+	log := checkpoint.Open(checkpoint.OpenLocal(machine.FS, "/job/state"), machine.Rand)
+	defer log.Close()
+	if err := log.Claim(ctx); err != nil {
+		return r, err
+	}
+	last, warnings, err := log.Last(ctx)
+	if err != nil || len(warnings) > 0 {
+		return r, errors.Join(err, fmt.Errorf("warnings %v", warnings))
+	}
+	run, cut := context.WithCancelCause(ctx)
+	defer cut(nil)
+	var batches, taken atomic.Int64
+	want := make(chan struct{}, 1)
+	j, err := engine.New(run, g, engine.Options{Env: machine, Stdin: strings.NewReader(""), FirstStart: time.Now(), Checkpoints: log, Restore: last, Observe: func(e engine.Event) {
+		switch e := e.(type) {
+		case engine.Progress:
+			n := int(batches.Add(1))
+			if a.every > 0 && n%a.every == 0 {
+				select {
+				case want <- struct{}{}:
+				default:
+				}
+			}
+			if a.stop > 0 && n >= a.stop {
+				cut(errCut)
+			}
+		case engine.Checkpointed:
+			if e.Err == nil {
+				taken.Add(1)
+			}
+		}
+	}})
+	if err != nil {
+		return r, err
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range want {
+			_ = j.Checkpoint(run, checkpoint.Periodic) // refused at the end of the job
+		}
+	}()
+	r.report, err = j.Run(run)
+	close(want)
+	<-done
+	r.taken = int(taken.Load())
+	return r, err
+}
+
+// outputs reads the rows of all files that a job has written, sorted.
+func outputs(t *testing.T, files *sim.FS) map[string][]string {
+	t.Helper()
+	out := map[string][]string{}
+	for _, name := range files.Files() {
+		if filepath.Dir(name) != "/job/out" {
+			continue
+		}
+		text, err := files.Get(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+		slices.Sort(lines)
+		out[filepath.Base(name)] = lines
+	}
+	return out
+}
+
+// ledger is what a report counts, as text.
+func ledger(r engine.Report) string {
+	for i := range r.Sinks {
+		r.Sinks[i].Target = ""
+	}
+	r.Apart = nil
+	for i := range r.Steps {
+		r.Steps[i].State = 0
+	}
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// Wherever a job is cut off and however often, what it leaves behind in the end is what a
+// run leaves that nobody has disturbed: rows, late and bad records, the ledger.
+func TestACutOffChangesNothing(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cuts, restored := 0, 0
+	for seed := range uint64(graphs) {
+		d := dice{rand.New(rand.NewPCG(seed, 1))}
+		yaml, files := strings.Replace(d.graph(), "stdout: {}", "file: {path: out/rows.jsonl}", 1), sim.NewFS(env.Real().Clock)
+		for _, name := range []string{"w1", "w3"} {
+			if strings.Contains(yaml, "\n  "+name+":") {
+				yaml += fmt.Sprintf("  of_%[1]s: {from: %[1]s, file: {path: out/%[1]s.jsonl}}\n", name)
+			}
+		}
+		for _, name := range []string{"in", "other"} {
+			for f := range 1 + d.IntN(3) {
+				var text strings.Builder
+				from, pace := d.IntN(3)*20_000, []int{10, 100, 300}[d.IntN(3)]
+				for i := range 20 + d.IntN(200) {
+					text.WriteString(record(fmt.Sprint("k", d.IntN(5)), 20_000+from+i*pace+d.IntN(6000), d.IntN(8)-2))
+					if d.IntN(20) == 0 {
+						text.WriteString(d.one("rubbish\n", `{"k":"x"}`+"\n", "\n"))
+					}
+				}
+				files.Put(fmt.Sprintf("/job/%s-%d.jsonl", name, f), []byte(text.String()))
+			}
+		}
+		base := attempt{files: files.Kill(), yaml: yaml, set: []string{fmt.Sprint("settings.batch.rows=", []int{1, 3, 10}[d.IntN(3)]), fmt.Sprint("parallelism=", 1+d.IntN(4)), fmt.Sprint("settings.queue=", 1+d.IntN(4))}}
+		clean, err := base.run(ctx)
+		if err != nil {
+			t.Fatalf("seed %d, undisturbed: %v\n%s", seed, err, yaml)
+		}
+		want := outputs(t, base.files)
+		a := base
+		a.set = slices.Clone(base.set)
+		a.files = files.Kill()
+		a.every = 1 + d.IntN(10)
+		for n := 1; ; n++ {
+			a.stop = 1 + d.IntN(20*n)
+			if seed%2 == 1 { // and at another parallelism
+				a.set[1] = fmt.Sprint("parallelism=", []int{1, 2, 3, 4, 7}[d.IntN(5)])
+			}
+			r, err := a.run(ctx)
+			if err == nil {
+				if got := outputs(t, a.files); fmt.Sprint(got) != fmt.Sprint(want) {
+					t.Fatalf("seed %d, after %d cuts: got\n%s\nwant\n%s\nof\n%s %v", seed, n-1, text(got), text(want), yaml, a.set)
+				}
+				if got, want := ledger(r.report), ledger(clean.report); got != want {
+					t.Fatalf("seed %d, after %d cuts: ledger\n%s\nwant\n%s\nof\n%s %v", seed, n-1, got, want, yaml, a.set)
+				}
+				break
+			}
+			if !errors.Is(err, errCut) {
+				t.Fatalf("seed %d, run %d: %v\n%s %v", seed, n, err, yaml, a.set)
+			}
+			cuts++
+			if d.IntN(2) == 0 {
+				a.files = a.files.Kill()
+			} else {
+				a.files = a.files.Crash(d.Uint64())
+			}
+			if r.taken > 0 {
+				restored++
+			}
+		}
+	}
+	t.Logf("%d cuts, %d of them behind a checkpoint of the same run", cuts, restored)
+	if restored < graphs {
+		t.Errorf("%d cuts, only %d of them behind a checkpoint of the same run", cuts, restored)
+	}
+}
+
+func text(files map[string][]string) string {
+	var b bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(&b, "%s:\n%s\n", name, strings.Join(files[name], "\n"))
+	}
+	return b.String()
+}

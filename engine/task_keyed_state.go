@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"tidemark/engine/checkpoint"
+	"tidemark/engine/exchange"
+	"tidemark/engine/state"
+	"tidemark/engine/stream"
+)
+
+// The part of a checkpoint that is a keyed task:
+//
+//	what the inbox knows of the time of its senders
+//	what belongs to no key group of the operator (state.Cut)
+//	rows on their way to others (see forward.save)
+//	result rows, and updates among them (8 each)
+//	its edges (see edge.save)
+//
+// Key groups have sections of their own, by number: the time that the task stood at (8), and
+// the operator's state. So have the rows that were under way to it, by the task's number.
+
+// takePart gives the task's part of a checkpoint whose barriers have come from all senders,
+// and sends a barrier on.
+func (t *keyedTask) takePart(ctx context.Context, id uint64) error {
+	if err := t.turn.Begin(); err != nil {
+		return err
+	}
+	defer t.turn.End(0)
+	if err := t.flush(ctx); err != nil {
+		return err
+	}
+	t.keeper().give(t.part(id))
+	t.asked.given(id)
+	return barrier(ctx, t.turn, id, t.out.edges, t.ports())
+}
+
+func (t *keyedTask) keeper() *keeper { return t.job.keeper }
+
+// part implements taker.
+func (t *keyedTask) part(id uint64) part {
+	var before, behind state.Writer
+	t.inbox.Snapshot(&before)
+	flight := t.inbox.Flight()
+	t.out.save(&behind)
+	behind.I64(t.rows)
+	behind.I64(t.updates)
+	saveEdges(&behind, t.out.edges)
+	cut := t.op.Freeze()
+	r, step, number := t.report(), t.step.ID, t.number
+	var ready <-chan struct{}
+	if flight != nil {
+		ready = flight.Done
+	}
+	return part{id: id, who: t, report: func(m *merger) { m.step(r) }, ready: ready, sections: func() ([]checkpoint.Section, error) {
+		c := cut()
+		var w state.Writer
+		w.Bytes(before.Buf)
+		w.Bytes(c.Task)
+		w.Buf = append(w.Buf, behind.Buf...)
+		out := []checkpoint.Section{sectionOf(step, checkpoint.KindTask, number, &w)}
+		if flight != nil && len(flight.Rows.Buf) > 0 {
+			out = append(out, sectionOf(step, checkpoint.KindFlight, number, &flight.Rows))
+		}
+		for _, g := range c.Groups {
+			var w state.Writer
+			w.I64(int64(g.Floor))
+			w.Buf = append(w.Buf, g.State...)
+			out = append(out, sectionOf(step, checkpoint.KindGroup, g.Group, &w))
+		}
+		return out, nil
+	}}
+}
+
+// savedStep is a step with its tasks as they were saved.
+type savedStep struct {
+	inboxes [][]byte
+	tasks   [][]byte
+	forward []savedForward
+	rows    []int64
+	updates []int64
+	edges   [][]savedEdge
+	flying  []exchange.Flying
+	groups  []state.GroupCut
+}
+
+// readStep reads the sections of a step.
+func readStep(ctx context.Context, c *checkpoint.Checkpoint, id string) (*savedStep, error) {
+	s := &savedStep{}
+	for sec, err := range c.Sections(ctx, id, checkpoint.KindTask) {
+		if err != nil {
+			return nil, err
+		}
+		r := state.NewReader(sec.Body)
+		s.inboxes, s.tasks = append(s.inboxes, r.Bytes()), append(s.tasks, r.Bytes())
+		s.forward = append(s.forward, readForward(r))
+		s.rows, s.updates = append(s.rows, r.I64()), append(s.updates, r.I64())
+		s.edges = append(s.edges, readEdges(r))
+		if err := r.Err(); err != nil {
+			return nil, fmt.Errorf("step %s: %w", id, err)
+		}
+	}
+	for sec, err := range c.Sections(ctx, id, checkpoint.KindFlight) {
+		if err != nil {
+			return nil, err
+		}
+		r := state.NewReader(sec.Body)
+		under := exchange.ReadFlight(r)
+		if err := r.Err(); err != nil {
+			return nil, fmt.Errorf("step %s: rows under way: %w", id, err)
+		}
+		s.flying = append(s.flying, under...)
+	}
+	for sec, err := range c.Sections(ctx, id, checkpoint.KindGroup) {
+		if err != nil {
+			return nil, err
+		}
+		r := state.NewReader(sec.Body)
+		g := state.GroupCut{Group: int(sec.Number), Floor: stream.Time(r.I64())}
+		g.State = r.Rest()
+		s.groups = append(s.groups, g)
+	}
+	return s, nil
+}
+
+// load goes on from what the tasks of the step were.
+func (t *keyedTask) load(s *savedStep, count int) error {
+	groups := t.job.graph.MaxParallelism
+	mine := func(hash uint64) bool {
+		return stream.Subtask(stream.KeyGroup(hash, groups), count, groups) == t.number
+	}
+	same := len(s.tasks) == count
+	restore := state.Restore{Tasks: s.tasks, Exact: same, Counts: same || t.number == 0}
+	if same {
+		restore.Tasks = s.tasks[t.number : t.number+1]
+		if err := t.inbox.Restore(s.inboxes[t.number]); err != nil {
+			return err
+		}
+	}
+	for _, g := range s.groups {
+		if stream.Subtask(g.Group, count, groups) == t.number {
+			restore.Groups = append(restore.Groups, g)
+		}
+	}
+	if err := t.op.Restore(restore); err != nil {
+		return err
+	}
+	forwards := s.forward
+	if same {
+		forwards = forwards[t.number : t.number+1]
+	}
+	t.out.load(forwards, len(t.step.key), mine)
+	h := heir{t.number, count, same, func(id stream.SplitID) bool { return id == t.out.split }}
+	for was := range s.tasks {
+		if h.counters(was) {
+			t.rows += s.rows[was]
+			t.updates += s.updates[was]
+		}
+	}
+	for _, e := range t.out.edges {
+		if err := e.load(s.edges, h); err != nil {
+			return err
+		}
+	}
+	if t.job.graph.Settings.OrderReplay {
+		t.inbox.Resume(s.flying, mine)
+	}
+	t.restored = true
+	return nil
+}

@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"tidemark/engine/checkpoint"
+	"tidemark/engine/source"
+	"tidemark/engine/state"
+	"tidemark/engine/stream"
+	"tidemark/internal/fault"
+)
+
+// The part of a checkpoint that is a source's task:
+//
+//	whether the source is idle; time that its receivers have held it up (8)
+//	whether there is a combiner of splits, and that
+//	records that were bad, and quarantined (8 each)
+//	its edges (see edge.save)
+//
+// Its splits have sections of their own, by number, since another task may go on with them.
+
+// takePart gives the task's part of a checkpoint that it was asked for, and sends a barrier
+// behind all that it has sent.
+func (t *sourceTask) takePart(ctx context.Context) error {
+	if len(t.asked.ids) == 0 {
+		return nil
+	}
+	for _, s := range t.splits {
+		if s.crossing() {
+			return nil
+		}
+	}
+	if err := t.turn.Begin(); err != nil {
+		return err
+	}
+	defer t.turn.End(0)
+	for len(t.asked.ids) > 0 {
+		id := t.asked.ids[0]
+		t.keeper().give(t.part(id))
+		t.asked.given(id)
+		if err := barrier(ctx, t.turn, id, t.edges, t.ports()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *sourceTask) keeper() *keeper { return t.job.keeper }
+
+// part implements taker.
+func (t *sourceTask) part(id uint64) part {
+	now := t.job.now()
+	var w state.Writer
+	w.Bool(t.wasIdle)
+	w.I64(int64(t.held))
+	w.Bool(t.combined != nil)
+	if t.combined != nil {
+		t.combined.Snapshot(&w, now)
+	}
+	w.I64(t.bad.bad)
+	w.I64(t.bad.quarantined)
+	saveEdges(&w, t.edges)
+	out := []checkpoint.Section{sectionOf(t.spec.ID, checkpoint.KindSource, t.index, &w)}
+	for _, s := range t.splits {
+		var w state.Writer
+		s.save(&w, now)
+		out = append(out, sectionOf(t.spec.ID, checkpoint.KindSplit, int(s.id), &w))
+	}
+	r := t.report()
+	return part{id: id, who: t, sections: func() ([]checkpoint.Section, error) { return out, nil }, report: func(m *merger) { m.source(r) }}
+}
+
+// savedSplit is a split as it was saved.
+type savedSplit struct {
+	id   stream.SplitID
+	name string
+	rest *state.Reader
+}
+
+func readSplit(body []byte) savedSplit {
+	r := state.NewReader(body)
+	return savedSplit{stream.SplitID(r.U32()), string(r.Bytes()), r}
+}
+
+// load goes on from what the tasks of the source were, of which there are so many now. The
+// task has its splits already.
+func (t *sourceTask) load(saved []checkpoint.Section, count int) error {
+	h := heir{t.index, count, len(saved) == count, func(id stream.SplitID) bool {
+		return slices.ContainsFunc(t.splits, func(s *split) bool { return s.id == id })
+	}}
+	var edges [][]savedEdge
+	for was, s := range saved {
+		r := state.NewReader(s.Body)
+		idle, held := r.Bool(), stream.Time(r.I64())
+		var c combined
+		if r.Bool() {
+			c = newCombined(&t.spec.Watermark, 0)
+			c.Restore(r, t.job.now())
+		}
+		bad, quarantined := r.I64(), r.I64()
+		edges = append(edges, readEdges(r))
+		if err := r.Err(); err != nil {
+			return err
+		}
+		if h.exact && was == t.index {
+			t.wasIdle, t.held, t.combined = idle, held, c
+		}
+		if h.counters(was) {
+			t.bad.bad += bad
+			t.bad.quarantined += quarantined
+			t.bad.totals.bad += bad
+		}
+	}
+	for _, e := range t.edges {
+		if err := e.load(edges, h); err != nil {
+			return err
+		}
+	}
+	for _, s := range t.splits {
+		t.bad.totals.read += s.read
+	}
+	if t.combined == nil && !t.job.graph.Settings.OrderReplay {
+		t.combined = t.recombine()
+	}
+	t.restored = true
+	return nil
+}
+
+// recombine joins splits that other tasks have read before.
+func (t *sourceTask) recombine() combined {
+	c := newCombined(&t.spec.Watermark, len(t.splits))
+	for i, s := range t.splits {
+		switch {
+		case s.done && !t.spec.Bounded():
+			c.Remove(i)
+		case s.out.Idle():
+			c.Watermark(i, s.told)
+			c.SetIdle(i, true)
+		default:
+			c.Watermark(i, max(s.told, s.out.Last()))
+		}
+	}
+	t.wasIdle = c.Idle()
+	return c
+}
+
+// announce says again, to receivers that may be others, how far the source has come.
+func (t *sourceTask) announce(ctx context.Context) error {
+	b := t.pool.Get(nil)
+	b.Trailing = t.combined.Out()
+	if err := t.send(ctx, b); err != nil || !t.wasIdle {
+		return err
+	}
+	return t.status(ctx, true, t.combined.Out())
+}
+
+// resume opens the splits of a source where a checkpoint has left them, and deals them out
+// over its tasks. Those of a bounded source are the ones that were found when it began.
+func (j *Job) resume(ctx context.Context, spec *sourceSpec, tasks []*sourceTask, found []source.Split) error {
+	there := map[string]*source.Split{}
+	for i := range found {
+		there[found[i].ID] = &found[i]
+	}
+	for i, saved := range j.restored.splits[spec.ID] {
+		if int(saved.id) >= len(j.splits) {
+			return fault.Corruptf("source %s: split %s has the number %d, the checkpoint names %d splits", spec.ID, saved.name, saved.id, len(j.splits))
+		}
+		from := there[saved.name]
+		s := spec.split(saved.id, saved.name)
+		if from != nil {
+			s.arrive(from, stream.Time(j.opts.FirstStart.UnixMilli()))
+		}
+		tasks[i%len(tasks)].add(s)
+		if err := s.load(ctx, saved.rest, from, j.now()); err != nil {
+			return err
+		}
+	}
+	return nil // what has come since to a followed one is discovered as it runs
+}
