@@ -438,6 +438,6 @@ func (o *contents) condemn(s *segment, f *udf.Failure) error {
 // setAside sets a record aside that user code refuses for a window.
 func (o *contents) setAside(b *stream.Batch, i int, w stream.Window, f *udf.Failure) error {
 	o.ledger.Failed++
-	o.refused = i
+	o.refused = max(o.refused, i) // what a disabled plug-in bars is set aside first, whatever stands before it
 	return o.out.Refused(b, i, w, f)
 }
