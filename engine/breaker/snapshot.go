@@ -52,8 +52,8 @@ func (b *Breaker) Freeze() func(part int, w *state.Writer) bool {
 	}
 }
 
-// RestorePart takes what is known of a part, of which nothing was known; a nil breaker reads
-// over them.
+// RestorePart takes what is known of a part, in place of what was known of these plug-ins
+// there; a nil breaker reads over it.
 func (b *Breaker) RestorePart(r *state.Reader, part int) {
 	for range r.Len() {
 		at := place{part: part, plugin: string(r.Bytes())}
@@ -67,6 +67,9 @@ func (b *Breaker) RestorePart(r *state.Reader, part int) {
 		}
 		if c.reason != "" {
 			b.disabled++
+		}
+		if old := b.circuits[at]; old != nil && old.reason != "" {
+			b.disabled--
 		}
 		b.circuits[at] = c
 	}

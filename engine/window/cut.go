@@ -278,8 +278,8 @@ func (g *Guard) freeze() groupWriter {
 	return g.Breaker.Freeze()
 }
 
-// restore has a new operator go on from cuts, none of whose key groups stood further ahead
-// than it does now.
+// restore has a new operator go on from cuts all of whose key groups stand where their
+// tasks do; see staggered for others.
 func restore(p part, r state.Restore) error {
 	s, err := readTasks(p, r)
 	if err != nil {
@@ -288,7 +288,7 @@ func restore(p part, r state.Restore) error {
 	start(p, s)
 	for _, g := range r.Groups {
 		if g.Floor != s.wm {
-			return fmt.Errorf("state of key group %d: %w: it stands at %d, and its task at %d", g.Group, errFloor, g.Floor, s.wm)
+			return fmt.Errorf("state of key group %d: %w: it stands at %d, and the task at %d", g.Group, errFloor, g.Floor, s.wm)
 		}
 		if err := readGroup(p, g); err != nil {
 			return err

@@ -153,8 +153,14 @@ func (s *Spec) shareable() bool {
 	return true
 }
 
-// New makes the operator that Plan chooses.
+// New makes the operator that Plan chooses. It takes key groups that stand at different
+// times.
 func New(s Spec, out Output) (Operator, error) {
+	return newStaggered(out, func(out Output) (part, error) { return s.plain(out) })
+}
+
+// plain makes the operator that Plan chooses, whose key groups all stand at its time.
+func (s Spec) plain(out Output) (part, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -164,7 +170,7 @@ func New(s Spec, out Output) (Operator, error) {
 		return NewCounts(CountsConfig{Size: int64(s.Evictor.Count), Slide: slide, Key: s.Key, DropNullKey: s.DropNullKey,
 			Functions: s.Functions, Process: s.Process, Fine: s.Fine, Guard: s.Guard, Groups: s.Groups}, out)
 	case c.Contents == SliceRun:
-		o, _, err := NewSliced(s, out)
+		o, _, err := s.sliced(out)
 		return o, err
 	case c.Bulk && s.sessions():
 		return NewSessions(SessionsConfig{Gap: s.Assigner.(session).gap, GapCol: s.GapCol, Lateness: s.Lateness, Key: s.Key, DropNullKey: s.DropNullKey,
@@ -178,7 +184,9 @@ func New(s Spec, out Output) (Operator, error) {
 
 // NewSliced makes an operator with slices wherever the rules allow them; ok is false
 // where they do not. Tests run slides on it for which the plan does without.
-func NewSliced(s Spec, out Output) (o Operator, ok bool, err error) {
+func NewSliced(s Spec, out Output) (o Operator, ok bool, err error) { return s.sliced(out) }
+
+func (s Spec) sliced(out Output) (o part, ok bool, err error) {
 	switch {
 	case s.shares():
 		o, err = newSharing(s, out)

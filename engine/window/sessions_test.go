@@ -82,7 +82,7 @@ func opened(t testing.TB, op Operator, err error) Operator {
 }
 
 func planned(t testing.TB, p Spec, out Output) Operator {
-	op, err := New(p, out)
+	op, err := p.plain(out)
 	if _, ok := op.(*Sessions); !ok && err == nil {
 		t.Fatalf("the plan has chosen %T", op)
 	}

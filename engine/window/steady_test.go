@@ -66,7 +66,7 @@ func TestAnEndlessStreamHoldsNoMore(t *testing.T) {
 			s := Spec{GeneralConfig: GeneralConfig{Groups: 16, Assigner: c.a, Trigger: c.tr, Lateness: c.late, Evictor: c.evict,
 				Key: sliceKeyFields, Functions: fns, GapCol: -1, ValueCol: -1}}
 			before := int64(liveHeap())
-			op, err := New(s, &sinkhole{})
+			op, err := s.plain(&sinkhole{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,109 @@
+package window
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"tidemark/engine/state"
+	"tidemark/engine/stream"
+	"tidemark/engine/trigger"
+)
+
+// BenchmarkCut takes cuts of operators with a million keys: freeze-ms is what the task waits
+// for, encode-ms what another goroutine works, and batch-ms the longest of the batches of
+// 1,024 records of any keys that come behind the freeze and copy what they touch; calm-ms
+// is the longest of those before it.
+func BenchmarkCut(b *testing.B) {
+	const keys = 1_000_000
+	for _, c := range []struct {
+		name string
+		open func(out Output) (Operator, error)
+	}{
+		{"tumbling", func(out Output) (Operator, error) {
+			return NewAligned(Config{Windows: tiles(10_000, 0), Key: sliceKeyFields, Functions: cutFunctions(b), Groups: 128}, out)
+		}},
+		{"sliding", func(out Output) (Operator, error) {
+			return NewSlices(SlicesConfig{Size: 10_000, Slide: 5000, Key: sliceKeyFields, Functions: cutFunctions(b), Groups: 128}, out)
+		}},
+		{"counts", func(out Output) (Operator, error) {
+			return NewCounts(CountsConfig{Size: 100, Slide: 50, Key: sliceKeyFields, Functions: cutFunctions(b), Groups: 128}, out)
+		}},
+		{"sessions", func(out Output) (Operator, error) {
+			return NewSessions(SessionsConfig{Gap: 10_000, GapCol: -1, Key: sliceKeyFields, Functions: cutFunctions(b), Groups: 128}, out)
+		}},
+		{"panes", func(out Output) (Operator, error) {
+			return NewGeneral(GeneralConfig{Assigner: tiles(10_000, 0), Trigger: trigger.NewCount(1000), GapCol: -1, ValueCol: -1, Key: sliceKeyFields, Functions: cutFunctions(b), Groups: 128}, out)
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			op, err := c.open(&sinkhole{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			process := func(batch *stream.Batch) time.Duration {
+				batch.SetKeys([]int{0})
+				batch.Trailing = 0
+				start := time.Now()
+				if err := op.Process(batch); err != nil {
+					b.Fatal(err)
+				}
+				return time.Since(start)
+			}
+			var rows []row
+			for i := range keys {
+				rows = append(rows, row{key: fmt.Sprintf("k%07d", i), ts: 7, value: i, wm: 0})
+				if len(rows) == 1024 || i == keys-1 {
+					process(batchOf(rows))
+					rows = rows[:0]
+				}
+			}
+			r := rand.New(rand.NewPCG(1, 1))
+			var batches []*stream.Batch
+			for range 200 {
+				rows = rows[:0]
+				for range 1024 {
+					rows = append(rows, row{key: fmt.Sprintf("k%07d", r.IntN(keys)), ts: 7, value: 1, wm: 0})
+				}
+				batches = append(batches, batchOf(rows))
+			}
+			var freeze, encode, calm, longest time.Duration
+			bytes := 0
+			for b.Loop() {
+				for _, batch := range batches[:20] {
+					calm = max(calm, process(batch))
+				}
+				start := time.Now()
+				cut := op.Freeze()
+				freeze += time.Since(start)
+				for _, batch := range batches[20:] {
+					longest = max(longest, process(batch))
+				}
+				start = time.Now()
+				c := cut()
+				encode += time.Since(start)
+				bytes = sizeOf(c)
+			}
+			ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(ms(freeze)/float64(b.N), "freeze-ms")
+			b.ReportMetric(ms(encode)/float64(b.N), "encode-ms")
+			b.ReportMetric(ms(calm), "calm-ms")
+			b.ReportMetric(ms(longest), "batch-ms")
+			b.ReportMetric(float64(bytes)/1e6, "MB")
+		})
+	}
+}
+
+func cutFunctions(b *testing.B) []Function {
+	return []Function{builtin(b, "count", 0), builtin(b, "sum", 2), builtin(b, "max", 2)}
+}
+
+func sizeOf(c state.Cut) int {
+	n := len(c.Task)
+	for _, g := range c.Groups {
+		n += len(g.State)
+	}
+	return n
+}
