@@ -37,20 +37,19 @@ func OpenFile(fsys env.FS, path string, o FileOptions, from Restored) (Sink, err
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, cannot(path, err)
 	}
-	unsynced, err := makeDir(fsys, filepath.Dir(path))
-	if err != nil {
+	if err := makeDir(fsys, filepath.Dir(path)); err != nil {
 		return nil, cannot(path, err)
 	}
 	if len(from.Pending) == 0 { // new, or something without a past until now
 		if o.PerEpoch {
-			return newFiles(fsys, path, from.Epoch, unsynced)
+			return newFiles(fsys, path, from.Epoch)
 		}
-		return newFile(fsys, path, unsynced)
+		return openOne(fsys, path, os.O_TRUNC)
 	}
 	if o.PerEpoch {
-		return restoreFiles(fsys, path, from, unsynced)
+		return restoreFiles(fsys, path, from)
 	}
-	return restoreFile(fsys, path, from, unsynced)
+	return restoreFile(fsys, path, from)
 }
 
 // cannot is the error of an opening.
@@ -58,31 +57,30 @@ func cannot(path string, err error) error {
 	return fault.Userf("cannot write %s: %w", path, reason(err))
 }
 
-// makeDir makes a directory and those above it. The names in unsynced are durable when
-// these directories have been synced: dir itself, and those that got a new entry.
-func makeDir(fsys env.FS, dir string) (unsynced []string, err error) {
-	unsynced = []string{dir}
-	for d := dir; ; d = filepath.Dir(d) {
-		_, err := fsys.Stat(d)
-		if err == nil || d == filepath.Dir(d) {
-			break
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		unsynced = append(unsynced, filepath.Dir(d))
+// makeDir makes a directory and those above it, each durable before the next. So where a
+// process was killed, only the deepest of them may not be durable: the name of one that is
+// there already is synced, too.
+func makeDir(fsys env.FS, dir string) error {
+	above := filepath.Dir(dir)
+	if above == dir {
+		return nil
 	}
-	return unsynced, fsys.MkdirAll(dir, 0o755)
-}
-
-// syncDirs makes the names in directories durable.
-func syncDirs(fsys env.FS, dirs []string) error {
-	for _, d := range dirs {
-		if err := fsys.SyncDir(d); err != nil {
+	_, err := fsys.Stat(dir)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if missing {
+		if err := makeDir(fsys, above); err != nil {
 			return err
 		}
+		err = fsys.MkdirAll(dir, 0o755)
 	}
-	return nil
+	if err != nil {
+		return err
+	}
+	err = fsys.SyncDir(above)
+	if !missing && errors.Is(err, fs.ErrPermission) {
+		return nil // no process of ours has made anything there
+	}
+	return err
 }
 
 // publish gives a durable file of so many bytes its final name; syncing the directory is
@@ -115,20 +113,15 @@ type file struct {
 	fs       env.FS
 	path     string
 	out      output
-	unsynced []string // directories
-	complete *pending // the last epoch is prepared
+	named    bool // the name of the file in progress is durable
+	complete bool // the last epoch is prepared
 }
 
 var _ Sink = (*file)(nil)
 var _ InFile = (*file)(nil)
 
-func newFile(fsys env.FS, path string, unsynced []string) (*file, error) {
-	return openOne(fsys, path, os.O_TRUNC, unsynced)
-}
-
-func openOne(fsys env.FS, path string, flag int, unsynced []string) (*file, error) {
-	unsynced = append(unsynced, filepath.Dir(path)) // the name is new, or nobody knows whether it lasts
-	s := &file{fs: fsys, path: path, unsynced: unsynced, out: output{target: path, name: path + InProgress}}
+func openOne(fsys env.FS, path string, flag int) (*file, error) {
+	s := &file{fs: fsys, path: path, out: output{target: path, name: path + InProgress}}
 	var err error
 	if s.out.f, err = fsys.Create(s.out.name, os.O_WRONLY|flag|os.O_CREATE, 0o644); err != nil {
 		return nil, cannot(path, err)
@@ -136,19 +129,19 @@ func openOne(fsys env.FS, path string, flag int, unsynced []string) (*file, erro
 	return s, nil
 }
 
-func restoreFile(fsys env.FS, path string, from Restored, unsynced []string) (*file, error) {
+func restoreFile(fsys env.FS, path string, from Restored) (*file, error) {
 	p, err := decodePending(from.Pending, oneFile, path)
 	if err != nil {
 		return nil, err
 	}
 	if p.Last {
-		s := &file{fs: fsys, path: path, complete: &p, out: output{target: path, name: path + InProgress, length: p.Bytes}}
+		s := &file{fs: fsys, path: path, complete: true, out: output{target: path, name: path + InProgress, length: p.Bytes}}
 		return s, s.Commit(from.Pending)
 	}
 	if _, err := fsys.Stat(path + InProgress); errors.Is(err, fs.ErrNotExist) && p.Bytes > 0 {
 		return nil, fault.Corruptf("%s is gone, and %d bytes were in it when the checkpoint was taken: restore it, or start anew", path+InProgress, p.Bytes)
 	}
-	s, err := openOne(fsys, path, 0, unsynced)
+	s, err := openOne(fsys, path, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +175,7 @@ func (s *file) InProgress() string { return s.out.name }
 func (s *file) Target() string     { return s.path }
 
 func (s *file) Write(lines []byte) error {
-	if s.complete != nil && len(lines) > 0 {
+	if s.complete && len(lines) > 0 {
 		return s.out.failed("write", fault.Userf("it was complete when the checkpoint was taken, so that no row can follow: start anew"))
 	}
 	return s.out.write(lines)
@@ -192,18 +185,20 @@ func (s *file) Flush() error { return s.out.flush() }
 
 // Prepare makes the rows durable and notes how long the file is.
 func (s *file) Prepare(epoch uint64, last bool) ([]byte, error) {
-	if s.complete == nil {
+	if !s.complete {
 		if err := s.out.sync(s.fs); err != nil {
 			return nil, err
 		}
-		if err := syncDirs(s.fs, s.unsynced); err != nil {
+	}
+	if !s.complete && !s.named {
+		if err := s.fs.SyncDir(filepath.Dir(s.path)); err != nil {
 			return nil, s.out.failed("sync", err)
 		}
-		s.unsynced = nil
+		s.named = true
 	}
-	p := pending{Kind: oneFile, File: filepath.Base(s.path), Epoch: epoch, Last: last || s.complete != nil, Bytes: s.out.length}
+	p := pending{Kind: oneFile, File: filepath.Base(s.path), Epoch: epoch, Last: last || s.complete, Bytes: s.out.length}
 	if p.Last {
-		s.complete = &p
+		s.complete = true
 		if err := s.out.close(); err != nil {
 			return nil, err
 		}

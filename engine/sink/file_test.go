@@ -300,6 +300,12 @@ func TestStoredPending(t *testing.T) {
 	if got := string(epoch(t, s, 12, "more\n", false).Pending); got != `{"version":1,"kind":"file_per_epoch","file":"many.jsonl","epoch":12,"bytes":0,"parts":[{"epoch":11,"bytes":4},{"epoch":12,"bytes":5}]}` {
 		t.Error(got)
 	}
+	fourth := epoch(t, s, 14, "still more\n", false)
+	commit(t, s, fourth)
+	commit(t, s, fourth)
+	if got := string(epoch(t, s, 15, "x\n", true).Pending); got != `{"version":1,"kind":"file_per_epoch","file":"many.jsonl","epoch":15,"last":true,"bytes":0,"parts":[{"epoch":15,"bytes":2}]}` {
+		t.Errorf("after a commit: %s", got)
+	}
 }
 
 // A process that was taken for dead goes on writing: what it does to the files of its
@@ -336,6 +342,14 @@ func TestAnotherWriterIsFound(t *testing.T) {
 	if got := read(t, sink.EpochFile(path, 1)) + read(t, sink.EpochFile(path, 3)); got != "one\ntwo\nthree\n" {
 		t.Errorf("%q", got)
 	}
+
+	path = filepath.Join(t.TempDir(), "rows.jsonl")
+	zombie = open(t, path, perEpoch, sink.Restored{})
+	s = open(t, path, perEpoch, sink.Restored{})
+	if err := zombie.Write([]byte("of a zombie\n")); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, s.Write([]byte("one\n")), fault.ErrExternal, "write", "rows-*.jsonl", "exists")
 }
 
 func TestWhatIsNoFile(t *testing.T) {

@@ -16,17 +16,16 @@ import (
 // progress; Prepare gives that a hidden name with the epoch's number, Commit the name
 // that readers look for.
 type files struct {
-	fs       env.FS
-	path     string
-	out      output   // has no file while the open epoch has no rows
-	unsynced []string // directories
-	epoch    uint64   // the last one that was prepared
-	waiting  []part   // prepared and not committed, in order
+	fs      env.FS
+	path    string
+	out     output // has no file while the open epoch has no rows
+	epoch   uint64 // the last one that was prepared
+	waiting []part // prepared and not committed, in order
 }
 
 var _ Sink = (*files)(nil)
 
-func newFiles(fsys env.FS, path string, epoch uint64, unsynced []string) (*files, error) {
+func newFiles(fsys env.FS, path string, epoch uint64) (*files, error) {
 	found, err := ListParts(fsys, path)
 	if err != nil {
 		return nil, cannot(path, err)
@@ -35,7 +34,7 @@ func newFiles(fsys env.FS, path string, epoch uint64, unsynced []string) (*files
 		return nil, fault.Userf("cannot start %s anew: %s is there, and %s of an earlier run, which is not overwritten: move them away, name another path, or go on from a checkpoint of that run",
 			EpochFiles(path), EpochFile(path, found.Published[n-1]), count(n-1, "more file"))
 	}
-	s := &files{fs: fsys, path: path, epoch: epoch, unsynced: unsynced, out: output{target: EpochFiles(path), name: openFile(path)}}
+	s := &files{fs: fsys, path: path, epoch: epoch, out: output{target: EpochFiles(path), name: openFile(path)}}
 	return s, s.discard(found.Files())
 }
 
@@ -46,7 +45,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func restoreFiles(fsys env.FS, path string, from Restored, unsynced []string) (*files, error) {
+func restoreFiles(fsys env.FS, path string, from Restored) (*files, error) {
 	p, err := decodePending(from.Pending, manyFiles, path)
 	if err != nil {
 		return nil, err
@@ -55,7 +54,7 @@ func restoreFiles(fsys env.FS, path string, from Restored, unsynced []string) (*
 	if err != nil {
 		return nil, cannot(path, err)
 	}
-	s := &files{fs: fsys, path: path, epoch: p.Epoch, unsynced: unsynced, out: output{target: EpochFiles(path), name: openFile(path)}}
+	s := &files{fs: fsys, path: path, epoch: p.Epoch, out: output{target: EpochFiles(path), name: openFile(path)}}
 	// An epoch behind the one that is restored can have been published only if a later
 	// checkpoint was decided and is not used, since it is damaged or somebody says so. Its
 	// rows come again; who has read them already knows them by their ids.
@@ -133,10 +132,9 @@ func (s *files) shut(epoch uint64) error {
 	if err := s.fs.Rename(s.out.name, preparedFile(s.path, epoch)); err != nil {
 		return s.out.failed("prepare", err)
 	}
-	if err := syncDirs(s.fs, s.unsynced); err != nil {
+	if err := s.fs.SyncDir(filepath.Dir(s.path)); err != nil {
 		return s.out.failed("sync", err)
 	}
-	s.unsynced = s.unsynced[:1] // each epoch has a name of its own
 	s.waiting = append(s.waiting, part{epoch, s.out.length})
 	return nil
 }
