@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,9 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-
-	"tidemark/host/controller"
-	"tidemark/internal/env"
 )
 
 // The job with a process function gives, with its time held to the end, what follows from
@@ -79,15 +75,7 @@ func TestAlertsAreThoseOfTheData(t *testing.T) {
 	}
 
 	plugins := buildPlugins(t)
-	modules, err := controller.OpenModules(t.Context(), env.Real(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := modules.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	modules := openModules(t)
 	for _, files := range []int{1, 3} {
 		c := goldenCase{Config: "weblog_alerts.yaml", Data: "weblog.jsonl.gz", Complete: true, Splits: files}
 		dir := t.TempDir()

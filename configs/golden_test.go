@@ -3,7 +3,6 @@ package configs_test
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -90,26 +89,12 @@ func goldenCases(t *testing.T) (cases []goldenCase) {
 	return cases
 }
 
-func openModules(t *testing.T) controller.Modules {
-	t.Helper()
-	modules, err := controller.OpenModules(t.Context(), env.Real(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := modules.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return modules
-}
-
 // check runs the job and compares its rows, late rows and counters.
 func (c goldenCase) check(t *testing.T, dir string, yaml []byte, s shape, modules controller.Modules) {
 	t.Helper()
-	wantResults, wantLate := readRowFile(t, "expected/"+c.Results, false), rows{}
+	wantResults, wantLate := expectedRows(t, c.Results), rows{}
 	if c.Late != "" {
-		wantLate = readRowFile(t, "expected/"+c.Late, false)
+		wantLate = expectedRows(t, c.Late)
 	}
 	report := c.run(t, dir, yaml, s, modules)
 	out := filepath.Join(dir, "out", strings.TrimSuffix(c.Config, ".yaml"))
@@ -117,7 +102,7 @@ func (c goldenCase) check(t *testing.T, dir string, yaml []byte, s shape, module
 		t.Errorf("results differ:\n%s", d)
 	}
 	for name, want := range c.Sides {
-		if d := differences(readRowFile(t, "expected/"+want, false), readRowFile(t, filepath.Join(out, name+".jsonl"), false)); d != "" {
+		if d := differences(expectedRows(t, want), readRowFile(t, filepath.Join(out, name+".jsonl"), false)); d != "" {
 			t.Errorf("%s differ:\n%s", name, d)
 		}
 	}

@@ -2,7 +2,6 @@ package configs_test
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,15 +21,7 @@ func TestAllExamplesAreValid(t *testing.T) {
 		t.Fatal(err)
 	}
 	plugins := buildPlugins(t)
-	modules, err := controller.OpenModules(t.Context(), env.Real(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := modules.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	modules := openModules(t)
 	for _, name := range names {
 		if strings.HasSuffix(name, ".test.yaml") {
 			continue // tests of a job: TestTheTestsOfExamplesPass

@@ -23,7 +23,7 @@ func TestRunNeedsNoDirectoryForCompiledPlugIns(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			cmd := command(t, dir, "run", row.job)
-			cmd.Env = append(cmd.Env, "HOME="+filepath.Join(dir, "file", "below"), "XDG_STATE_HOME="+t.TempDir())
+			cmd.Env = append(cmd.Env, "XDG_CACHE_HOME=", "HOME="+filepath.Join(dir, "file", "below"), "XDG_STATE_HOME="+t.TempDir())
 			var out, errs strings.Builder
 			cmd.Stdout, cmd.Stderr = &out, &errs
 			if err := cmd.Run(); err != nil || len(lines(out.String())) != 1 {

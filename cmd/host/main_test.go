@@ -37,7 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// command prepares a run of the binary in dir, with a home of its own.
+// command prepares a run of the binary in dir, with a home of its own. Machine code of
+// plug-ins is kept for all runs of the package.
 func command(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	return commandFor(t, time.Minute, dir, args...)
@@ -52,7 +53,7 @@ func commandFor(t *testing.T, limit time.Duration, dir string, args ...string) *
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Dir = dir
 	home := t.TempDir()
-	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "RATE=2"}
+	cmd.Env = []string{"HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(filepath.Dir(binary), "cache"), "PATH=" + os.Getenv("PATH"), "RATE=2"}
 	return cmd
 }
 
