@@ -222,7 +222,7 @@ func (f *foresight) collect(times bucketHeap, at int, d trigger.Domain, t stream
 	}
 	b := times[at]
 	for _, x := range b.panes[b.next:] {
-		if !x.gone && !x.defaulted() && slices.Contains(x.pane.timers[d], b.t) {
+		if !x.gone && !x.defaulted() && x.set(d, b.t) {
 			f.due = append(f.due, dueCall{x.pane, b.t})
 		}
 	}

@@ -76,9 +76,8 @@ type General struct {
 	// tell, since a timer that is not the window's end means nothing to that trigger.
 	lazy bool
 
-	// spare are panes that are gone. The queues may still name them: an entry whose timer
-	// is not set is passed over, and if it is set again it makes no difference which entry
-	// comes first.
+	// spare are panes that are gone. The queues may still name them: entries from another
+	// life are passed over.
 	spare []*pane
 
 	context  trigger.Context // scratch
@@ -530,7 +529,7 @@ func (o *General) newPane(k *keyState, w stream.Window) *pane {
 	if n := len(o.spare); n > 0 {
 		p, o.spare = o.spare[n-1], o.spare[:n-1]
 	}
-	*p = pane{op: o, owner: k, window: w, id: w, slot: -1}
+	*p = pane{op: o, owner: k, window: w, id: w, slot: -1, life: p.life + 1}
 	if n := o.cfg.Trigger.Words(); n <= len(p.words) {
 		p.state = p.words[:n]
 	} else {

@@ -51,7 +51,8 @@ type pane struct {
 	purged   bool            // contents are what came since a purge
 	replaces []stream.Window // windows that were merged into this one and had fired (M4)
 
-	gone bool // merged into another
+	gone bool   // merged into another
+	life uint32 // how often it has begun: a pane that is gone is used again
 }
 
 // empty reports whether nothing is left that could be asked for.

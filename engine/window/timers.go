@@ -30,11 +30,17 @@ type timerBucket struct {
 	sorted bool // the others are in order
 }
 
-// timer is a pane with its window when the timer was set. A session may have grown since,
+// timer is a pane in its life with its window when the timer was set. A session may have grown since,
 // but not past another one of its key.
 type timer struct {
 	*pane
 	window stream.Window
+	life   uint32
+}
+
+// set reports whether the timer is of the pane's life, and set.
+func (x *timer) set(d trigger.Domain, t stream.Time) bool {
+	return x.life == x.pane.life && slices.Contains(x.timers[d], t)
 }
 
 func (a timer) compare(b timer) int { return compareEnds(a.window, b.window) }
@@ -74,7 +80,7 @@ func (q *timerQueue) add(t stream.Time, p *pane) {
 		q.at[t] = b
 		heap.Push(&q.times, b)
 	}
-	x := timer{p, p.window}
+	x := timer{p, p.window, p.life}
 	if n := len(b.panes); n == b.next {
 		b.sorted = true
 	} else if x.compare(b.panes[n-1]) < 0 {
@@ -96,12 +102,12 @@ func (q *timerQueue) take(d trigger.Domain, t stream.Time) (p *pane, at stream.T
 				slices.SortStableFunc(b.panes[b.next:], timer.compare)
 				b.sorted = true
 			}
-			p := b.panes[b.next].pane
+			x := b.panes[b.next]
 			b.panes[b.next] = timer{}
 			b.next++
 			q.entries--
-			if p.unset(d, b.t) {
-				return p, b.t, true
+			if x.life == x.pane.life && x.unset(d, b.t) {
+				return x.pane, b.t, true
 			}
 		}
 		heap.Pop(&q.times)
@@ -140,7 +146,7 @@ func (q *timerQueue) sweep(d trigger.Domain) {
 	for _, b := range old {
 		seen := map[*pane]bool{}
 		for _, x := range b.panes[b.next:] {
-			if !seen[x.pane] && slices.Contains(x.timers[d], b.t) {
+			if !seen[x.pane] && x.set(d, b.t) {
 				seen[x.pane] = true
 				q.add(b.t, x.pane)
 			}
