@@ -58,6 +58,7 @@ func newRootCommand() *cobra.Command {
 		newPreviewCommand(),
 		newTestCommand(),
 		newDiffCommand(),
+		newCheckpointCommand(),
 		newServeCommand(),
 		newJobCommand(),
 		newTenantCommand(),

@@ -6,6 +6,8 @@
 //	lifecycle.go   the states and what may happen in each: pure
 //	life.go        one job's state, guarded, and told to its owner
 //	restart.go     which failed run is followed by another, and when: pure; the loop
+//	recovery.go    from which checkpoint a run goes on, under which job
+//	checkpoints.go where checkpoints lie
 //	firststart.go  when `run` first started a job
 //	controller.go  many jobs of many tenants: submit, stop, delete, wait
 //	output.go      what a job has written, as bytes
