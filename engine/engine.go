@@ -74,6 +74,9 @@ func (j *Job) prepare(ctx context.Context) (err error) {
 	}
 	if j.opts.Checkpoints != nil && j.graph.Settings.Checkpoint != nil {
 		j.keeper = newKeeper(j, j.opts.Checkpoints)
+		if c := j.opts.Restore; c != nil {
+			j.keeper.stats.Restored = c.Meta.ID
+		}
 		for _, t := range j.sinks {
 			t.keeper = j.keeper
 		}

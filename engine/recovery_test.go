@@ -24,12 +24,11 @@ import (
 
 // attempt is one run of a job with checkpoints, which goes on from the last one.
 type attempt struct {
-	files     *sim.FS
-	yaml      string
-	set       []string
-	every     int // batches between two checkpoints, 0: none
-	stop      int // batches after which it is cut off, 0: never
-	savepoint bool
+	files *sim.FS
+	yaml  string
+	set   []string
+	every int // batches between two checkpoints, 0: none
+	stop  int // batches after which it is cut off, 0: never
 }
 
 var errCut = errors.New("cut off")
@@ -121,7 +120,7 @@ func ledger(r engine.Report) string {
 	for i := range r.Sinks {
 		r.Sinks[i].Target = ""
 	}
-	r.Apart = nil
+	r.Apart, r.Checkpoints = nil, nil
 	for i := range r.Steps {
 		r.Steps[i].State = 0
 	}

@@ -16,6 +16,8 @@ type Report struct {
 	Sources []SourceReport `json:"sources"`
 	Steps   []StepReport   `json:"steps"`
 	Sinks   []SinkReport   `json:"sinks"`
+	// Checkpoints is nil for a job that takes none.
+	Checkpoints *CheckpointReport `json:"checkpoints,omitempty"`
 	// Busy names the operators that did not answer in time: a task of theirs is inside
 	// a batch, perhaps in a plug-in that takes long. Their numbers are left out.
 	Busy []string `json:"busy,omitempty"`
@@ -106,6 +108,9 @@ type merger struct {
 
 func (j *Job) merger() *merger {
 	m := &merger{graph: j.graph, waiting: map[string]int{}, within: map[string][]string{}, added: map[string]*stepSpec{}}
+	if j.keeper != nil {
+		m.out.Checkpoints = j.keeper.report()
+	}
 	for _, s := range j.sources {
 		m.out.Sources = append(m.out.Sources, SourceReport{ID: s.ID, Splits: []SplitReport{}})
 	}
