@@ -9,7 +9,7 @@ GUESTS   := bin/plugins/stats.wasm bin/plugins/distinct.wasm bin/plugins/top_k.w
 
 # Packages whose goroutines meet: the race detector runs over these.
 RACE_QUICK := ./engine/exchange/... ./engine/source/... ./internal/env/... ./internal/sim/... ./internal/wasmtest
-RACE       := ./engine ./engine/exchange ./engine/source ./engine/state ./abi/guest ./host/... ./internal/env/... ./internal/sim/... ./internal/wasmtest
+RACE       := ./engine ./engine/checkpoint/s3 ./engine/exchange ./engine/source ./engine/state ./abi/guest ./host/... ./internal/env/... ./internal/sim/... ./internal/wasmtest
 # In engine/wasm they meet over modules, images and turns; the rest of it takes minutes.
 RACE_WASM  := -run 'Plugins|Image|Fuel|Turn|Observe' ./engine/wasm
 
