@@ -308,6 +308,21 @@ func TestStoredPending(t *testing.T) {
 	}
 }
 
+func TestEpochsThatNobodyDecidesAreBounded(t *testing.T) {
+	s, err := sink.OpenFile(newDisk(), "/rows.jsonl", perEpoch, sink.Restored{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range uint64(1000) {
+		epoch(t, s, n+1, "row\n", false)
+	}
+	if err := s.Write([]byte("row\n")); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Prepare(1001, false)
+	refused(t, err, fault.ErrExternal, "rows-*.jsonl", "1000 epochs")
+}
+
 // A process that was taken for dead goes on writing: what it does to the files of its
 // successor is found before it is decided about them.
 func TestAnotherWriterIsFound(t *testing.T) {

@@ -103,6 +103,10 @@ func (s *files) Write(lines []byte) error {
 
 func (s *files) Flush() error { return s.out.flush() }
 
+// maxWaiting is how many epochs with rows may be prepared without one of them being
+// decided. A job gives up long before.
+const maxWaiting = 1000
+
 // Prepare makes the file of the epoch durable, under a name from which Commit, and an
 // opening after a crash, know what it is.
 func (s *files) Prepare(epoch uint64, last bool) ([]byte, error) {
@@ -123,6 +127,9 @@ func (s *files) Prepare(epoch uint64, last bool) ([]byte, error) {
 
 // shut completes the open file.
 func (s *files) shut(epoch uint64) error {
+	if len(s.waiting) == maxWaiting {
+		return s.out.failed("prepare", fmt.Errorf("%d epochs with rows have not been decided", maxWaiting))
+	}
 	if err := s.out.sync(s.fs); err != nil {
 		return err
 	}

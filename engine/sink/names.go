@@ -71,6 +71,14 @@ func preparedFile(path string, epoch uint64) string {
 	return beside(EpochFile(path, epoch), InProgress)
 }
 
+// EpochNames are the names that the file of an epoch can have. It goes from the second to
+// the first, so that who looks for it under all of them, in this order, and under the
+// first once more, finds it.
+func EpochNames(path string, epoch uint64) [3]string {
+	name := EpochFile(path, epoch)
+	return [3]string{name, preparedFile(path, epoch), name}
+}
+
 // openFile is where the rows of the open epoch are, whose number is not known yet. No
 // other sink has a file of that name, even if it is called rows-000012.jsonl.
 func openFile(path string) string { return beside(insert(path, "open"), InProgress) }
@@ -82,7 +90,7 @@ type Parts struct {
 	Path      string // of the sink
 	Published []uint64
 	Prepared  []uint64
-	Open      bool
+	Open      string // path of the file; "" there is none
 }
 
 // Files are the paths in order of their rows.
@@ -94,8 +102,8 @@ func (p Parts) Files() []string {
 	for _, e := range p.Prepared {
 		out = append(out, preparedFile(p.Path, e))
 	}
-	if p.Open {
-		out = append(out, openFile(p.Path))
+	if p.Open != "" {
+		out = append(out, p.Open)
 	}
 	return out
 }
@@ -115,7 +123,7 @@ func ListParts(fsys env.FS, path string) (Parts, error) {
 	for _, e := range entries {
 		name := e.Name()
 		if name == filepath.Base(openFile(path)) {
-			p.Open = true
+			p.Open = openFile(path)
 		} else if n, ok := epochOf(path, name); ok {
 			p.Published = append(p.Published, n)
 		} else if n, ok := epochOf(path, strings.TrimSuffix(strings.TrimPrefix(name, hidden), InProgress)); ok && name == filepath.Base(preparedFile(path, n)) {

@@ -3,6 +3,7 @@ package sink_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,20 +19,25 @@ var disk = env.Real().FS
 
 // dir is a directory with the files of one sink.
 type dir struct {
+	fs      env.FS
 	path    string
 	options sink.FileOptions
 }
 
 func (d dir) Open(t *testing.T, from sink.Restored) sink.Sink {
 	t.Helper()
-	return open(t, d.path, d.options, from)
+	s, err := sink.OpenFile(d.fs, d.path, d.options, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // Seen reads like somebody who knows nothing of sinks: every file that a pattern finds.
 func (d dir) Seen(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
-	entries, err := os.ReadDir(filepath.Dir(d.path))
+	entries, err := d.fs.ReadDir(filepath.Dir(d.path))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
@@ -39,11 +45,17 @@ func (d dir) Seen(t *testing.T) string {
 		if strings.HasPrefix(e.Name(), ".") || strings.HasSuffix(e.Name(), ".inprogress") {
 			continue
 		}
-		content := read(t, filepath.Join(filepath.Dir(d.path), e.Name()))
-		if d.options.PerEpoch && content == "" {
+		f, err := d.fs.Open(filepath.Join(filepath.Dir(d.path), e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := io.Copy(&all, f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if d.options.PerEpoch && n == 0 {
 			t.Errorf("%s has no rows", e.Name())
 		}
-		all.WriteString(content)
 	}
 	return all.String()
 }
@@ -75,11 +87,17 @@ func TestSuite(t *testing.T) {
 		features sinktest.Features
 		world    func(t *testing.T) sinktest.World
 	}{
-		{"one file", sinktest.Features{ExactlyOnce: true, Lasting: true}, func(t *testing.T) sinktest.World {
-			return dir{filepath.Join(t.TempDir(), "out", "rows.jsonl"), sink.FileOptions{}}
+		{"one file", sinktest.Features{ExactlyOnce: true, Lasting: true}, func(*testing.T) sinktest.World {
+			return dir{newDisk(), "/out/rows.jsonl", sink.FileOptions{}}
 		}},
-		{"a file for each epoch", sinktest.Features{ExactlyOnce: true, PerEpoch: true, Lasting: true}, func(t *testing.T) sinktest.World {
-			return dir{filepath.Join(t.TempDir(), "out", "rows.jsonl"), sink.FileOptions{PerEpoch: true}}
+		{"a file for each epoch", sinktest.Features{ExactlyOnce: true, PerEpoch: true, Lasting: true}, func(*testing.T) sinktest.World {
+			return dir{newDisk(), "/out/rows.jsonl", perEpoch}
+		}},
+		{"one file on a disk", sinktest.Features{ExactlyOnce: true, Lasting: true, Slow: true}, func(t *testing.T) sinktest.World {
+			return dir{disk, filepath.Join(t.TempDir(), "out", "rows.jsonl"), sink.FileOptions{}}
+		}},
+		{"a file for each epoch on a disk", sinktest.Features{ExactlyOnce: true, PerEpoch: true, Lasting: true, Slow: true}, func(t *testing.T) sinktest.World {
+			return dir{disk, filepath.Join(t.TempDir(), "out", "rows.jsonl"), perEpoch}
 		}},
 		{"a stream", sinktest.Features{Lasting: true}, func(*testing.T) sinktest.World { return stdout{&bytes.Buffer{}} }},
 		{"memory", sinktest.Features{}, func(*testing.T) sinktest.World { return &memory{} }},

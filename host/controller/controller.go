@@ -644,7 +644,7 @@ func (c *Controller) Results(ctx context.Context, id tenant.ID, name catalog.Job
 	if err != nil {
 		return nil, err
 	}
-	return openRows(c.o.Machine.FS, out.Path, from)
+	return openRows(c.o.Machine.FS, out.Path, from, State(record.State) == Finished)
 }
 
 // Close stops all jobs and waits for them until ctx ends; then it names those that

@@ -627,7 +627,7 @@ func TestRowsOfARunningJobAreWholeLines(t *testing.T) {
 					}
 				}
 			}
-			rows, err := openRows(env.Real().FS, path, 0)
+			rows, err := openRows(env.Real().FS, path, 0, false)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -79,8 +79,8 @@ func choose(outputs []Output, port, of string) (Output, error) {
 type Rows struct {
 	io.Reader
 	Next     int64 // where the next piece begins, in bytes
-	Complete bool  // the job has published the file: nothing follows
-	file     env.File
+	Complete bool  // the job has published all: nothing follows
+	file     io.Closer
 }
 
 // Close releases the file.
@@ -92,14 +92,13 @@ func (r *Rows) Close() error {
 }
 
 // openRows opens an output from a position on. A job that still runs has it under
-// another name, and of that the whole lines are given.
-func openRows(files env.FS, path string, from int64) (*Rows, error) {
+// another name, and of that the whole lines are given; one with a file for each epoch has
+// many of them. ended: the job has finished. What is not decided yet may be taken back by
+// a restart and written anew.
+func openRows(files env.FS, path string, from int64, ended bool) (*Rows, error) {
 	f, complete, err := openOutput(files, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if from > 0 {
-			return nil, fault.Userf("from: nothing has been written yet, so there is nothing at %d", from)
-		}
-		return &Rows{Reader: bytes.NewReader(nil)}, nil
+		return openEpochs(files, path, from, ended)
 	}
 	if err != nil {
 		return nil, fault.As(fault.ErrExternal, err)

@@ -22,6 +22,9 @@ type Features struct {
 	PerEpoch bool
 	// Lasting: what was seen stays when the sink is opened again.
 	Lasting bool
+	// Slow: a call may take milliseconds, as on a disk, so that fewer courses of events are
+	// tried.
+	Slow bool
 }
 
 // World is an outside that one sink writes to.
@@ -131,17 +134,23 @@ const events = "wekcdr"
 
 // courseLength is how many of them a course has, before its last epoch. With four, an
 // epoch can be prepared in vain, the next one decided, and the process killed behind it.
-const courseLength = 4
+const (
+	courseLength     = 4
+	slowCourseLength = 2
+)
 
 // courses runs all of them.
 func courses(t *testing.T, f Features, newWorld func(t *testing.T) World) {
-	total := 1
-	for range courseLength {
+	length, total := courseLength, 1
+	if f.Slow {
+		length = slowCourseLength
+	}
+	for range length {
 		total *= len(events)
 	}
 	for n := range total {
 		var letters []byte
-		for range courseLength {
+		for range length {
 			letters = append(letters, events[n%len(events)])
 			n /= len(events)
 		}
