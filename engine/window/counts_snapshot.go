@@ -2,6 +2,7 @@ package window
 
 import (
 	"errors"
+	"slices"
 
 	"tidemark/engine/state"
 	"tidemark/engine/udf"
@@ -59,10 +60,11 @@ func (o *Counts) freezeKeys() func() groupWriter {
 			f.failed[s.slot] = why
 		}
 	}
-	groups := o.groups
+	groups, room := o.groups, usualKey+16+(17+o.cells.Width())*(len(f.slots)/max(len(f.keys), 1)+1)
 	return func() groupWriter {
 		byGroup := byGroup(len(f.keys), groups, func(i int) []byte { return f.panes.Key(int(f.keys[i].id)) })
 		return func(group int, w *state.Writer) bool {
+			w.Buf = slices.Grow(w.Buf, room*len(byGroup[group]))
 			w.Len(len(byGroup[group]))
 			for _, i := range byGroup[group] {
 				k := &f.keys[i]

@@ -11,6 +11,7 @@ import (
 	"tidemark/engine/state"
 	"tidemark/engine/stream"
 	"tidemark/engine/trigger"
+	"tidemark/engine/udf"
 )
 
 // A step is run by four subtasks, stopped where each of them stands at a place of its own
@@ -119,12 +120,37 @@ func rescaledJobs() []rescaled {
 		{name: "one window, by number", spec: func(t *testing.T, _ *rand.Rand, s *shape) Spec {
 			return stepOf(s, NewGlobal(), trigger.NewPurging(trigger.NewCount(3)), numbers(t))
 		}},
+		{name: "an assigner of a user", spec: func(t *testing.T, _ *rand.Rand, s *shape) Spec {
+			near(s)
+			return stepOf(s, NewUserAssigner(&strides{}, []int{1}), trigger.NewEventTime(), numbers(t))
+		}},
 		{name: "a trigger of a user", spec: func(t *testing.T, _ *rand.Rand, s *shape) Spec {
 			near(s)
 			return stepOf(s, tumblingOf(s), trigger.NewUser(&fickle{merges: true}, []int{2}), numbers(t))
 		}},
 	}
 }
+
+// strides is user code that gives a record windows of its value and of twice that.
+type strides struct{}
+
+func (strides) Info() udf.AssignerInfo {
+	return udf.AssignerInfo{Name: "strides", Inputs: []udf.Input{{Name: "n", Kind: stream.Int64}}}
+}
+
+func (strides) Assign(rows *udf.Rows, out *udf.Assigned) error {
+	for i, row := range rows.Sel {
+		if c := &rows.Batch.Cols[rows.Cols[0]]; !c.Null(int(row)) {
+			for _, size := range []stream.Time{1 + stream.Time(c.Ints[row]), 2 + 2*stream.Time(c.Ints[row])} {
+				start := stream.GridStart(rows.Batch.Time[row], 0, size)
+				out.Windows, out.Of = append(out.Windows, stream.Window{Start: start, End: start + size}), append(out.Of, uint32(i))
+			}
+		}
+	}
+	return nil
+}
+
+func (strides) Close() error { return nil }
 
 // subtasks is a step at some parallelism.
 type subtasks struct {
@@ -261,9 +287,10 @@ func TestRescale(t *testing.T) {
 						feedTo(t, op, own, 1+r.IntN(20), trailing)
 						if stage < len(plan)-1 {
 							lines := s.out.lines
-							cut := op.Freeze()
+							cut, encode := make(chan state.Cut), op.Freeze()
+							go func() { cut <- encode() }()
 							feedTo(t, op, rest, 50, stream.MaxTime) // which is not in it
-							next = append(next, cut())
+							next = append(next, <-cut)
 							s.out.lines = lines
 						}
 					}

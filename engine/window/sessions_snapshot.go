@@ -39,7 +39,7 @@ type frozenSessions struct {
 
 func (o *Sessions) freezeKeys() func() groupWriter {
 	f := &frozenSessions{keys: o.keys.FreezeKeys(), cells: o.cells.Freeze(), newest: slices.Clone(o.newest), intervals: slices.Clone(o.intervals), replaces: maps.Clone(o.replaces)}
-	groups := o.groups
+	groups, room := o.groups, usualKey+8+(37+o.cells.Width())*(o.cells.Used()/max(o.live, 1)+1)
 	return func() groupWriter {
 		ids := make([]uint32, 0, len(f.newest))
 		for id, slot := range f.newest {
@@ -49,6 +49,7 @@ func (o *Sessions) freezeKeys() func() groupWriter {
 		}
 		byGroup := byGroup(len(ids), groups, func(i int) []byte { return f.keys.Key(int(ids[i])) })
 		return func(group int, w *state.Writer) bool {
+			w.Buf = slices.Grow(w.Buf, room*len(byGroup[group]))
 			w.Len(len(byGroup[group]))
 			for _, i := range byGroup[group] {
 				f.write(w, ids[i])

@@ -78,11 +78,12 @@ func (o *Slices) freezeKeys() func() groupWriter {
 			f.revised = append(f.revised, revision{id, n, k})
 		}
 	}
-	groups := o.groups
+	groups, room := o.groups, usualKey+20+(28+o.cells.Width())*(len(f.slices)/max(len(f.keys), 1)+1)
 	return func() groupWriter {
 		slices.SortFunc(f.revised, func(a, b revision) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.window, b.window)) })
 		byGroup := byGroup(len(f.keys), groups, func(i int) []byte { return f.panes.Key(int(f.keys[i].id)) })
 		return func(group int, w *state.Writer) bool {
+			w.Buf = slices.Grow(w.Buf, room*len(byGroup[group]))
 			w.Len(len(byGroup[group]))
 			for _, i := range byGroup[group] {
 				f.write(w, &f.keys[i])

@@ -1,6 +1,9 @@
 package window
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
 	"errors"
 	"slices"
 
@@ -39,36 +42,56 @@ func (o *General) form() form {
 // resume has the operator stand where its last advance went.
 func (o *General) resume() { o.was, o.target = o.wm, o.wm }
 
-// freezeKeys writes all keys at once: what they have lies in pointers, and changes in place.
+// freezeKeys writes all keys at once, since what they have lies in pointers and changes in
+// place; it is left to others to put them in order.
 func (o *General) freezeKeys() func() groupWriter {
-	keys := make([]*keyState, 0, len(o.keys))
+	written := make([]writtenKeys, o.groups)
+	usual := len(o.keys) / o.groups
 	for _, k := range o.keys {
-		keys = append(keys, k)
-	}
-	written := make([][]byte, o.groups)
-	for group, list := range byGroup(len(keys), o.groups, func(i int) []byte { return keys[i].key }) {
-		if len(list) == 0 {
-			continue
+		g := &written[o.groupOf(k.hash)]
+		if g.spans == nil {
+			g.spans, g.Buf = make([]span, 0, usual), make([]byte, 0, usual*(usualPane+o.width))
 		}
-		var w state.Writer
-		w.Len(len(list))
-		for _, i := range list {
-			o.writeKey(&w, keys[i])
-		}
-		written[group] = w.Buf
+		from := len(g.Buf)
+		o.writeKey(&g.Writer, k)
+		g.spans = append(g.spans, span{prefix: prefix(k.key), from: from, to: len(g.Buf)})
 	}
 	return func() groupWriter {
 		return func(group int, w *state.Writer) bool {
-			if written[group] == nil {
-				w.Len(0)
-				return false
-			}
-			w.Buf = append(w.Buf, written[group]...)
-			written[group] = nil
-			return true
+			return written[group].write(w)
 		}
 	}
 }
+
+// writtenKeys is the keys of a group as writeKey wrote them, in no order.
+type writtenKeys struct {
+	state.Writer
+	spans []span // of each key
+}
+
+type span struct {
+	prefix   uint64 // of the key
+	from, to int
+}
+
+func (g *writtenKeys) write(w *state.Writer) bool {
+	key := func(s span) []byte { return g.Buf[s.from+4:][:binary.LittleEndian.Uint32(g.Buf[s.from:])] }
+	slices.SortFunc(g.spans, func(a, b span) int {
+		if a.prefix != b.prefix {
+			return cmp.Compare(a.prefix, b.prefix)
+		}
+		return bytes.Compare(key(a), key(b))
+	})
+	w.Buf = slices.Grow(w.Buf, 4+len(g.Buf))
+	w.Len(len(g.spans))
+	for _, s := range g.spans {
+		w.Buf = append(w.Buf, g.Buf[s.from:s.to]...)
+	}
+	return len(g.spans) > 0
+}
+
+// usualPane is how much room is made for a key with a pane, accumulators left out.
+const usualPane = 160
 
 func (o *General) readKeys(r *state.Reader, group int) {
 	for range r.Len() {
@@ -98,8 +121,11 @@ func (o *General) writeKey(w *state.Writer, k *keyState) {
 	if o.shared != nil {
 		o.shared.write(w, k.slices)
 	}
-	panes := slices.Clone(k.panes)
-	slices.SortFunc(panes, func(a, b *pane) int { return compareWindows(a.window, b.window) })
+	panes := []*pane(k.panes)
+	byWindow := func(a, b *pane) int { return compareWindows(a.window, b.window) }
+	if !slices.IsSortedFunc(panes, byWindow) { // sessions are by what they began as
+		panes = slices.SortedFunc(slices.Values(panes), byWindow)
+	}
 	w.Len(len(panes))
 	for _, p := range panes {
 		o.writePane(w, p, slices.Contains(k.sessions, p))
