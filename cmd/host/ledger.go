@@ -69,16 +69,16 @@ func writeLedger(w io.Writer, r *engine.Report, finished bool) {
 const shownRows = 5
 
 // writeOutputs prints what was written where, and the last rows of outputs that have
-// no file. finished: files have their names; else they are unfinished.
-func writeOutputs(w io.Writer, r *engine.Report, finished bool) {
+// no file. hidden says what readers of files do not see; empty: they see all rows.
+func writeOutputs(w io.Writer, r *engine.Report, hidden string) {
 	fmt.Fprintln(w)
 	sinks := newTable("sink", "from", ">rows", "to")
 	for _, s := range r.Sinks {
 		to := s.Target
 		if to != "stdout" && to != "memory" {
 			to = short(to)
-			if !finished {
-				to += " (not published)"
+			if hidden != "" {
+				to += " (" + hidden + ")"
 			}
 		}
 		sinks.add(s.ID, s.From, thousands(s.Rows), to)

@@ -23,7 +23,8 @@ func newRunCommand() *cobra.Command {
 		Use:   "run JOB.yaml",
 		Short: "run a job file to the end of its input",
 		Long: "Runs a job file. Rows of stdout sinks go to standard output; the settings that matter, warnings and\n" +
-			"the ledger go to standard error. Ctrl-C stops without firing anything, a second one ends at once.",
+			"the ledger go to standard error. With settings.checkpoint a run goes on from the last checkpoint of its job,\n" +
+			"whatever ended the run before; --fresh and --from say otherwise. Ctrl-C stops without firing anything, a second one ends at once.",
 		Example: "  tidemark run configs/quakes.yaml\n  tidemark run configs/quakes.yaml --complete --set sinks.results.file.path=out/complete.jsonl",
 		Args:    exactly(1, "a job file"),
 	}
@@ -32,11 +33,11 @@ func newRunCommand() *cobra.Command {
 	set := setFlag(cmd)
 	cmd.Flags().BoolVar(&o.complete, "complete", false, "hold time to the end of the input: the complete result, nothing late")
 	cmd.Flags().IntVar(&o.batchRows, "batch-rows", 0, "rows of a batch, in place of settings.batch.rows; results do not depend on it")
-	cmd.Flags().StringVar(&o.state, "state", "", "directory that remembers when a job was first started (default $XDG_STATE_HOME/tidemark)")
+	state := stateFlag(cmd)
+	o.begin.add(cmd.Flags())
 	cmd.Flags().StringVar(&o.profile, "cpu-profile", "", "write a CPU profile of the run to this file; its labels name job, operator and task")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		o.form = *out
-		o.set = *set
+		o.form, o.set, o.state = *out, *set, *state
 		if cmd.Flags().Changed("batch-rows") {
 			o.set = append(o.set, fmt.Sprintf("settings.batch.rows=%d", o.batchRows))
 		}
@@ -52,6 +53,7 @@ type runOptions struct {
 	batchRows int
 	state     string
 	profile   string
+	begin     beginFlags
 }
 
 func runJob(ctx context.Context, file string, o runOptions, stdin io.Reader, stdout, stderr io.Writer) (err error) {
@@ -70,9 +72,16 @@ func runJob(ctx context.Context, file string, o runOptions, stdin io.Reader, std
 			}
 		}
 	}
+	recovery, place, err := recoveryOf(ctx, j, o.complete, o.state, &o.begin)
+	if err != nil {
+		return err
+	}
 	screen := newScreen(stderr)
 	if o.form == asTable {
 		describeStart(screen, j, o.complete)
+		if recovery != nil {
+			describeRecovery(screen, j.Graph, place)
+		}
 	}
 	if j.noCache != nil {
 		screen.line("tidemark: warning: compiled plug-ins cannot be kept, so each run compiles them: %v; XDG_CACHE_HOME may name a directory that can be written", j.noCache)
@@ -84,14 +93,32 @@ func runJob(ctx context.Context, file string, o runOptions, stdin io.Reader, std
 	}
 	var up atomic.Bool
 	var report engine.Report
+	tally := controller.NewCounter(j.machine.Clock)
+	life := controller.NewLife(func(ch controller.Change) {
+		if ch.State == controller.Restarting {
+			screen.line("tidemark: warning: job %s failed: %s", j.Graph.Name, ch.WhyAgain())
+		}
+	})
 	err = profiled(o.profile, func() (err error) {
-		report, err = j.Run(ctx, controller.NewLife(nil), controller.RunOptions{
-			Stdin: stdin, Stdout: stdout, FirstStart: first, Complete: o.complete,
-			Observe: screen.observe,
-			Up:      func(*engine.Job) { up.Store(true) },
+		report, err = j.Run(ctx, life, controller.RunOptions{
+			Stdin: stdin, Stdout: stdout, FirstStart: first, Complete: o.complete, Recovery: recovery,
+			Begins: func(from controller.Origin) {
+				tally.Begin(from)
+				if o.form == asTable {
+					describeOrigin(screen, from)
+				}
+			},
+			Observe: func(e engine.Event) {
+				tally.Observe(e)
+				screen.observe(e)
+			},
+			Up: func(*engine.Job) { up.Store(true) },
 		})
 		return err
 	})
+	if recovery != nil {
+		err = errors.Join(err, recovery.Close())
+	}
 	screen.clear()
 	if !up.Load() { // nothing ran: the files are wrong, or a plug-in did not start
 		return err
@@ -101,13 +128,27 @@ func runJob(ctx context.Context, file string, o runOptions, stdin io.Reader, std
 		err = errors.Join(err, o.form.emit(stderr, report))
 	} else {
 		writeLedger(screen, &report, err == nil)
-		writeOutputs(screen, &report, err == nil)
+		hidden := "not published"
+		if recovery != nil {
+			hidden = "what no checkpoint covers is not published"
+		}
+		if err == nil {
+			hidden = ""
+		}
+		writeOutputs(screen, &report, hidden)
+		if recovery != nil {
+			writeTally(screen, tally.Now())
+		}
 	}
 	switch {
 	case err == nil:
 		return nil
 	case interrupted:
-		screen.line("stopped: nothing was fired")
+		then := ""
+		if recovery != nil {
+			then = "; the next run goes on from the last checkpoint"
+		}
+		screen.line("stopped: nothing was fired%s", then)
 		return fmt.Errorf("job %s: %w", j.Graph.Name, errInterrupted)
 	}
 	err = fmt.Errorf("job %s failed: %w", j.Graph.Name, err)

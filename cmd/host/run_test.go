@@ -126,9 +126,9 @@ type running struct {
 }
 
 // launch starts a run.
-func launch(t *testing.T, dir string) *running {
+func launch(t *testing.T, dir string, flags ...string) *running {
 	t.Helper()
-	r := &running{Cmd: command(t, dir, "run", "job.yaml")}
+	r := &running{Cmd: command(t, dir, append([]string{"run", "job.yaml"}, flags...)...)}
 	pipe := func(rc io.Reader, err error) *bufio.Reader {
 		if err != nil {
 			t.Fatal(err)

@@ -52,6 +52,10 @@ func (s *screen) observe(e engine.Event) {
 	switch e := e.(type) {
 	case engine.Warning:
 		s.line("tidemark: warning: %s: %s", e.Operator, e.Message)
+	case engine.Checkpointed:
+		if e.Err != nil {
+			s.line("tidemark: warning: checkpoint %d failed, and the job goes on: %v", e.Number, e.Err)
+		}
 	case engine.Progress:
 		s.mu.Lock()
 		defer s.mu.Unlock()

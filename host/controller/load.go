@@ -108,6 +108,12 @@ type RunOptions struct {
 	FirstStart time.Time
 	Complete   bool
 	Turns      engine.Turns
+	// Recovery is where the job's checkpoints go, and where its runs begin: a run that fails
+	// is followed by another as settings.restart says. Nil: there are no checkpoints, and
+	// there is one run.
+	Recovery *Recovery
+	// Begins is told where each run begins, if there is a Recovery. May be nil.
+	Begins func(Origin)
 	// Observe receives the engine's events; see engine.Options.
 	Observe func(engine.Event)
 	// Up receives the job when it is about to run, so that it can be asked for its
@@ -130,9 +136,11 @@ func (l *Loaded) Run(ctx context.Context, life *Life, o RunOptions) (engine.Repo
 	unhook := context.AfterFunc(ctx, func() { _, _ = life.On(Stop) })
 	defer unhook()
 
-	// Nothing brings back what a run has done, so a second one would write it again.
-	never := job.Restart{}
-	return repeat(ctx, l.machine.Clock, never, Health{}, life, func(ctx context.Context, up func()) (engine.Report, error) {
+	policy, known := job.Restart{}, func() bool { return false }
+	if r := o.Recovery; r != nil { // else what a run had written would come twice
+		policy, known = l.Graph.Settings.Restart, func() bool { return r.known }
+	}
+	return repeat(ctx, l.machine.Clock, policy, known, life, func(ctx context.Context, up func()) (engine.Report, error) {
 		return l.run(ctx, up, o)
 	})
 }
@@ -148,10 +156,24 @@ func (l *Loaded) run(ctx context.Context, up func(), o RunOptions) (engine.Repor
 	if o.Observe == nil {
 		o.Observe = func(engine.Event) {}
 	}
-	j, err := engine.New(ctx, l.Graph, engine.Options{
+	options := engine.Options{
 		Env: l.machine, Stdin: o.Stdin, Stdout: o.Stdout, Plugins: l.modules, Turns: o.Turns,
 		FirstStart: o.FirstStart, Complete: o.Complete, Observe: o.Observe,
-	})
+	}
+	if r := o.Recovery; r != nil {
+		from, err := r.Next(ctx)
+		if err != nil {
+			return engine.Report{}, err
+		}
+		if o.Begins != nil {
+			o.Begins(from)
+		}
+		options.Checkpoints, options.Restore, options.Meta = r.log, from.From, r.meta
+		if c := from.From; c != nil {
+			options.FirstStart = time.UnixMilli(int64(c.Meta.FirstStart))
+		}
+	}
+	j, err := engine.New(ctx, l.Graph, options)
 	if err != nil {
 		return engine.Report{}, err
 	}

@@ -16,8 +16,8 @@ import (
 type Health struct {
 	// Failed is how many runs have failed since the job was last well.
 	Failed int
-	// Known: the engine has run before, so that files and modules are most likely right.
-	// What fails at its first start is told at once: somebody is waiting for it.
+	// Known: the job has run before, in this process or another, so that files and modules
+	// are most likely right. What fails at its first start is told at once: somebody waits.
 	Known bool
 }
 
@@ -62,8 +62,10 @@ func (ch Change) WhyAgain() string {
 }
 
 // repeat runs a job, and again as policy says, and takes its life from Starting to its end.
-// once runs it until it ends, and calls up when the engine is about to.
-func repeat(ctx context.Context, clock env.Clock, policy job.Restart, health Health, life *Life, once func(ctx context.Context, up func()) (engine.Report, error)) (engine.Report, error) {
+// once runs it until it ends, and calls up when the engine is about to; known reports whether
+// it goes on from a run of another process.
+func repeat(ctx context.Context, clock env.Clock, policy job.Restart, known func() bool, life *Life, once func(ctx context.Context, up func()) (engine.Report, error)) (engine.Report, error) {
+	var health Health
 	for {
 		var began time.Time
 		report, err := once(ctx, func() {
@@ -80,6 +82,7 @@ func repeat(ctx context.Context, clock env.Clock, policy job.Restart, health Hea
 		if event == Fail {
 			var wait time.Duration
 			var again bool
+			health.Known = health.Known || known()
 			if health, wait, again = health.Next(policy, err, ran); again {
 				change := Change{Report: report, Err: err, Wait: wait, Attempt: health.Failed, Attempts: policy.Attempts}
 				if _, lerr := life.on(Retry, change); lerr == nil { // else someone has asked it to stop

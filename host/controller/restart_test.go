@@ -71,6 +71,9 @@ type script []struct {
 	err error
 }
 
+// known: the first run goes on from a checkpoint, which a time below 0 stands for.
+func (s script) known() bool { return s[0].ran < 0 }
+
 // play runs a script to its end and tells the states on the way. Of a job that is started
 // more often than that it fails the test.
 func play(ctx context.Context, t *testing.T, clock *sim.Clock, policy job.Restart, life *Life, s script) (runs int, err error) {
@@ -78,7 +81,7 @@ func play(ctx context.Context, t *testing.T, clock *sim.Clock, policy job.Restar
 	if _, err := life.On(Start); err != nil {
 		t.Fatal(err)
 	}
-	_, err = repeat(ctx, clock, policy, Health{}, life, func(ctx context.Context, up func()) (engine.Report, error) {
+	_, err = repeat(ctx, clock, policy, func() bool { return s.known() }, life, func(ctx context.Context, up func()) (engine.Report, error) {
 		if runs == len(s) {
 			t.Fatal("it was started once too often")
 		}
@@ -107,6 +110,7 @@ func TestARunIsRepeated(t *testing.T) {
 		{"a disk stays full", script{{time.Second, errDisk}, {0, errDisk}, {0, errDisk}, {0, errDisk}, {0, errDisk}, {0, errDisk}},
 			"starting running restarting starting restarting starting restarting starting restarting starting restarting starting failed", (1 + 1 + 3 + 9 + 10 + 10) * time.Second, errDisk},
 		{"a wrong path", script{{0, errDisk}}, "starting failed", 0, errDisk},
+		{"it goes on from another process, and a disk is full", script{{-1, errDisk}, {time.Second, nil}}, "starting restarting starting running finished", 2 * time.Second, nil},
 		{"another reason the second time", script{{time.Second, errDisk}, {time.Second, fault.Userf("refused")}},
 			"starting running restarting starting running failed", 3 * time.Second, fault.ErrUser},
 	} {
@@ -175,7 +179,7 @@ func TestAStopEndsTheWait(t *testing.T) {
 			if _, err := life.On(Start); err != nil {
 				t.Fatal(err)
 			}
-			_, err := repeat(ctx, clock, policy, Health{}, life, func(_ context.Context, up func()) (engine.Report, error) {
+			_, err := repeat(ctx, clock, policy, func() bool { return false }, life, func(_ context.Context, up func()) (engine.Report, error) {
 				up()
 				return engine.Report{}, errDisk
 			})
