@@ -32,6 +32,7 @@ type forward struct {
 	held     *stream.Batch // rows that have not left
 	revision []uint32      // of each
 	told     stream.Time   // watermark that the last row stands at, or that was sent
+	drained  bool          // the end of time is none of the input
 	idle     bool          // the status that was sent last
 	order    []int
 	place    []byte // scratch
@@ -130,7 +131,7 @@ func (f *forward) flush(ctx context.Context, trailing stream.Time, status stream
 	out := f.ready(trailing)
 	out.Trailing, out.Next = f.told, f.split
 	if trailing == stream.MaxTime {
-		out.Next = stream.LastSplit
+		out.Next, out.Drained = stream.LastSplit, f.drained
 	}
 	if err := sendAll(ctx, f.edges, f.pool, out); err != nil {
 		return err

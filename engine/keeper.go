@@ -246,6 +246,9 @@ func (k *keeper) attempt(ctx context.Context, kind checkpoint.Kind) (size int64,
 	if err := k.publish(ctx, w, m.done()); err != nil {
 		return 0, err
 	}
+	if kind == checkpoint.Savepoint {
+		return size, nil // a restart passes over it: what it has is decided with the next checkpoint
+	}
 	for _, commit := range commits {
 		if err := commit(context.WithoutCancel(ctx)); err != nil { // a sink takes what comes until the keeper has ended
 			k.job.fail(err) // it is decided: the next start shows it

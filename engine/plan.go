@@ -249,7 +249,7 @@ func (j *Job) planTasks(ctx context.Context, spec *stepSpec, inputs []*feed) err
 		// Batches go back to the task that feeds the step; with several, to the first: a
 		// pool is only a store of memory.
 		pool := senders[0].store()
-		t := &keyedTask{job: j, turn: j.newTurn(ctx), step: spec, number: number, pool: pool, share: share{of: j.budget}, inbox: exchange.NewInbox(exchange.Config{Inputs: numbers, Separate: !spec.Windowed(), Ordered: j.graph.Settings.OrderReplay,
+		t := &keyedTask{job: j, turn: j.newTurn(ctx), step: spec, number: number, pool: pool, drained: stream.MaxTime, share: share{of: j.budget}, inbox: exchange.NewInbox(exchange.Config{Inputs: numbers, Separate: !spec.Windowed(), Ordered: j.graph.Settings.OrderReplay,
 			Depth: j.graph.Settings.QueueDepth, Rows: j.graph.Settings.BatchRows, Pool: pool})}
 		if err := t.build(ctx); err != nil {
 			return fmt.Errorf("step %s: %w", spec.ID, err)

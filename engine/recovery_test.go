@@ -27,8 +27,9 @@ type attempt struct {
 	files *sim.FS
 	yaml  string
 	set   []string
-	every int // batches between two checkpoints, 0: none
-	stop  int // batches after which it is cut off, 0: never
+	every int   // batches between two checkpoints, 0: none
+	stop  int   // batches after which it is cut off, 0: never
+	drain int64 // records after which a job that follows files is drained
 }
 
 var errCut = errors.New("cut off")
@@ -59,11 +60,18 @@ func (a attempt) run(ctx context.Context) (r result, err error) {
 	run, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
 	var batches, taken atomic.Int64
+	read := map[string]int64{}
+	var j *engine.Job
 	want := make(chan struct{}, 1)
-	j, err := engine.New(run, g, engine.Options{Env: machine, Stdin: strings.NewReader(""), FirstStart: time.Now(), Checkpoints: log, Restore: last, Observe: func(e engine.Event) {
+	j, err = engine.New(run, g, engine.Options{Env: machine, Stdin: strings.NewReader(""), FirstStart: time.Now(), Checkpoints: log, Restore: last, Observe: func(e engine.Event) {
 		switch e := e.(type) {
 		case engine.Progress:
 			n := int(batches.Add(1))
+			read[e.Source] = e.Read
+			if all := read["in"] + read["other"]; a.drain > 0 && all == a.drain {
+				a.drain = 0
+				go func() { _ = j.Drain() }() // it may have ended by a cut
+			}
 			if a.every > 0 && n%a.every == 0 {
 				select {
 				case want <- struct{}{}:
@@ -81,6 +89,13 @@ func (a attempt) run(ctx context.Context) (r result, err error) {
 	}})
 	if err != nil {
 		return r, err
+	}
+	if a.drain == 0 && a.stop > 0 { // a job that follows files may have nothing to do
+		go func() {
+			if machine.Clock.Sleep(run, 100*time.Millisecond) == nil {
+				cut(errCut)
+			}
+		}()
 	}
 	done := make(chan struct{})
 	go func() {
@@ -209,4 +224,132 @@ func text(files map[string][]string) string {
 		fmt.Fprintf(&b, "%s:\n%s\n", name, strings.Join(files[name], "\n"))
 	}
 	return b.String()
+}
+
+// followedJobs is how many of those are made at random.
+const followedJobs = 30
+
+// A job that follows files publishes what is decided, epoch by epoch: each row once, however
+// often it is cut off while records come, and in the end the values of a job that has seen
+// all of them at once.
+func TestACutOffOfAFollowedJobPublishesEachRowOnce(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cuts, restored, early := 0, 0, 0
+	for seed, jobs := uint64(0), 0; jobs < followedJobs; seed++ {
+		d := dice{rand.New(rand.NewPCG(seed, 2))}
+		yaml := strings.Replace(d.graph(), "stdout: {}", "file: {path: out/rows.jsonl}", 1)
+		if strings.Contains(yaml, "trigger:") || strings.Contains(yaml, "evictor:") || strings.Contains(yaml, "{count:") {
+			continue // what they show depends on the order in which files are read
+		}
+		jobs++
+		for _, bound := range []string{"0s", "1s", "2s"} {
+			yaml = strings.ReplaceAll(yaml, "out_of_orderness: "+bound, "out_of_orderness: 200s") // nothing is late
+		}
+		for _, name := range []string{"in", "other"} {
+			if strings.Contains(yaml, name+": {file") {
+				yaml = strings.Replace(yaml, "path: \""+name+"-*.jsonl\"", "path: \""+name+"-*.jsonl\", follow: true", 1)
+			}
+		}
+		yaml = strings.ReplaceAll(yaml, "{function: list,", "{function: sorted_list,") // order is that of arrival
+		var pieces []struct{ name, text string }
+		total := int64(0)
+		for i := range 20 + d.IntN(60) {
+			var text strings.Builder
+			n := 1 + d.IntN(8)
+			for range n {
+				text.WriteString(record(fmt.Sprint("k", d.IntN(5)), 20_000+i*500+d.IntN(6000), d.IntN(8)-2))
+			}
+			name := d.one("in", "other")
+			if !strings.Contains(yaml, name+": {file") {
+				continue
+			}
+			total += int64(n)
+			pieces = append(pieces, struct{ name, text string }{fmt.Sprintf("/job/%s-%d.jsonl", name, d.IntN(3)), text.String()})
+		}
+		whole := sim.NewFS(env.Real().Clock)
+		for _, p := range pieces {
+			whole.Append(p.name, []byte(p.text))
+		}
+		base := attempt{files: whole, yaml: strings.ReplaceAll(yaml, ", follow: true", ""), set: []string{"settings.batch.rows=3", fmt.Sprint("parallelism=", 1+d.IntN(3))}}
+		if _, err := base.run(ctx); err != nil {
+			t.Fatalf("seed %d, undisturbed: %v\n%s", seed, err, yaml)
+		}
+		want := finals(t, base.files)
+
+		a := attempt{files: sim.NewFS(env.Real().Clock), yaml: yaml, set: base.set, every: 1 + d.IntN(3)}
+		for n := 1; ; n++ {
+			for range 1 + d.IntN(8) {
+				if len(pieces) > 0 {
+					a.files.Append(pieces[0].name, []byte(pieces[0].text))
+					pieces = pieces[1:]
+				}
+			}
+			a.stop = 3 + d.IntN(10*n)
+			if len(pieces) == 0 {
+				a.drain, a.stop = total, 0
+			}
+			r, err := a.run(ctx)
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, errCut) {
+				t.Fatalf("seed %d, run %d: %v\n%s %v", seed, n, err, yaml, a.set)
+			}
+			cuts++
+			if r.taken > 0 {
+				restored++
+			}
+			a.files = a.files.Kill()
+		}
+		if got := finals(t, a.files); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("seed %d: got\n%v\nwant\n%v\nof\n%s %v", seed, got, want, yaml, a.set)
+		}
+		for name := range outputs(t, a.files) {
+			if strings.HasPrefix(name, "rows-") {
+				early++
+			}
+		}
+	}
+	t.Logf("%d cuts, %d of them behind a checkpoint of the same run, %d files of epochs", cuts, restored, early)
+	if restored < followedJobs/4 {
+		t.Errorf("%d cuts, only %d of them behind a checkpoint of the same run", cuts, restored)
+	}
+}
+
+// finals reads the result rows of a job that may have written some files: the value of the
+// last revision of each. It fails where one has two.
+func finals(t *testing.T, files *sim.FS) map[string]string {
+	t.Helper()
+	type row struct {
+		ID       string
+		Revision int
+		Key      json.RawMessage
+		Window   json.RawMessage
+		Value    json.RawMessage
+	}
+	seen, last, final := map[string]bool{}, map[string]int{}, map[string]string{}
+	for name, lines := range outputs(t, files) {
+		if !strings.HasPrefix(name, "rows") {
+			continue
+		}
+		for _, line := range lines {
+			if line == "" {
+				continue
+			}
+			var r row
+			if err := json.Unmarshal([]byte(line), &r); err != nil {
+				t.Fatalf("%s: %v: %s", name, err, line)
+			}
+			which := fmt.Sprint(r.ID, " ", r.Revision)
+			if seen[which] {
+				t.Fatalf("%s: id and revision come twice: %s", name, line)
+			}
+			seen[which] = true
+			if n, ok := last[r.ID]; !ok || r.Revision >= n {
+				last[r.ID], final[r.ID] = r.Revision, fmt.Sprintf("%s %s %s", r.Key, r.Window, r.Value)
+			}
+		}
+	}
+	return final
 }

@@ -41,6 +41,9 @@ type keyedTask struct {
 	share         share // of the state budget
 	// overflow sends output that has become much; set for the batch in work.
 	overflow func([]portSink) error
+	// drained is the watermark when no more of the input was read, MAX before: windows that it
+	// had not passed fire without all of their records.
+	drained  stream.Time
 	ticked   error // of a firing by the clock; ends the task
 	asked    asked // checkpoints
 	restored bool  // the task goes on from a checkpoint
@@ -98,6 +101,9 @@ func (t *keyedTask) process(ctx context.Context, b *stream.Batch) error {
 		t.step.join.arrange(b)
 	}
 	t.overflow = func(ports []portSink) error { return overflow(ctx, t.turn, ports) }
+	if b.Drained {
+		t.drained, t.out.drained = min(t.drained, t.op.Watermark()), true
+	}
 	err := t.clock()
 	if err == nil {
 		err = t.op.Process(b)
@@ -230,6 +236,9 @@ func (t *keyedTask) Rows(r *result.Rows) error {
 // write sends result rows to the sinks and to the steps that read them.
 func (t *keyedTask) write(r *result.Rows) error {
 	t.rows += int64(r.N)
+	if t.drained != stream.MaxTime {
+		t.incomplete(r)
+	}
 	for _, k := range r.Kind {
 		if k == result.Update {
 			t.updates++
@@ -243,6 +252,16 @@ func (t *keyedTask) write(r *result.Rows) error {
 		})
 	}
 	return t.overflow(t.results)
+}
+
+// incomplete marks the rows of windows whose time had not come when no more of the input was
+// read. The kinds are the receiver's for the call.
+func (t *keyedTask) incomplete(r *result.Rows) {
+	for i, k := range r.Kind {
+		if k != result.NoKind && r.Window[i].MaxTimestamp() > t.drained {
+			r.Kind[i] = result.Incomplete
+		}
+	}
 }
 
 // encode writes rows as lines for each of some sinks, which have an encoder each.

@@ -45,6 +45,7 @@ type sourceTask struct {
 	wasIdle  bool          // the status that was sent last
 	asked    asked         // checkpoints
 	restored bool          // the task goes on from a checkpoint
+	drained  bool          // nothing more is read: see Job.Drain
 	held     stream.Time   // by its receivers, in all (S12)
 }
 
@@ -158,7 +159,7 @@ func (t *sourceTask) replayNext(ctx context.Context, r *replayed) (over bool, er
 			if out == nil {
 				out = t.pool.Get(nil)
 			}
-			out.Trailing, out.Next = stream.MaxTime, stream.LastSplit
+			out.Trailing, out.Next, out.Drained = stream.MaxTime, stream.LastSplit, t.drained
 			return true, t.send(ctx, out)
 		}
 		lo, second := lowest(live)
@@ -190,6 +191,10 @@ func (t *sourceTask) replayNext(ctx context.Context, r *replayed) (over bool, er
 func (t *sourceTask) refill(ctx context.Context, s *split) (bool, error) {
 	for s.at == s.batch.N {
 		t.mail.Answer()
+		if t.drained {
+			s.out.End()
+			return false, t.progress()
+		}
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
@@ -374,6 +379,9 @@ func (t *sourceTask) follow(ctx context.Context) error {
 		t.mail.Answer()
 		if err := t.takePart(ctx); err != nil {
 			return err
+		}
+		if t.drained {
+			return t.drain(ctx)
 		}
 		t.pause(t.job.now())
 		more, open := false, !t.spec.Bounded()

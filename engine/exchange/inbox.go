@@ -81,6 +81,7 @@ type Inbox struct {
 	queues  []*queue
 	fifo    []int // senders in order of arrival of their batches; not in ordered replay
 	waiting []int // of them, those that are stopped
+	drained bool  // a sender's end was none of its input
 	resumed bool  // the last queue holds what was under way at a restore
 
 	// Of an ordered replay: the barrier that has come and not been given to the task, 0 for
@@ -156,6 +157,7 @@ func (in *Inbox) put(q *queue, sender int, batches []*stream.Batch) bool {
 		return false
 	}
 	for _, b := range batches {
+		in.drained = in.drained || b.Drained
 		if b.Barrier > 0 && in.ordered {
 			if b.Barrier <= in.cut {
 				in.land(sender, b.Barrier)
@@ -275,6 +277,7 @@ func (in *Inbox) arrive() (b *stream.Batch, end bool) {
 			q.joined.Store(q.back)
 		}
 		if news || b.N > 0 {
+			b.Drained = in.drained && b.Trailing == stream.MaxTime
 			return b, false
 		}
 		in.pool.Put(b)
@@ -352,7 +355,7 @@ func (in *Inbox) passed(sender, other int) bool {
 
 // trailing gives a batch its watermark for the time after its rows.
 func (in *Inbox) trailing(b *stream.Batch, wm stream.Time) *stream.Batch {
-	b.Trailing = wm
+	b.Trailing, b.Drained = wm, in.drained && wm == stream.MaxTime
 	in.told = max(in.told, wm)
 	return b
 }

@@ -38,6 +38,9 @@ type Batch struct {
 	// belongs to the cut, what comes behind it does not. Only a batch without rows, status
 	// and watermark has one.
 	Barrier uint64
+	// Drained: the trailing watermark, MAX, does not say that the input has come to its end,
+	// but that no more of it is read.
+	Drained bool
 	// Next is the split that the sender reads next, at Trailing: with it the place
 	// of the sender in the order of an ordered replay (T6).
 	Next SplitID
@@ -87,13 +90,13 @@ func (b *Batch) Reset(kinds []Kind) {
 	b.Split, b.Pos, b.Raw = b.Split[:0], b.Pos[:0], b.Raw[:0]
 	b.Time, b.WM, b.High = b.Time[:0], b.WM[:0], b.High[:0]
 	b.Key, b.Hash, b.Tie = b.Key[:0], b.Hash[:0], b.Tie[:0]
-	b.Trailing, b.Next, b.NextPos, b.Status, b.Barrier, b.Input, b.Partial = MinTime, 0, 0, Same, 0, 0, false
+	b.Trailing, b.Next, b.NextPos, b.Status, b.Barrier, b.Drained, b.Input, b.Partial = MinTime, 0, 0, Same, 0, false, 0, false
 }
 
 // Follow gives b the sender, the progress and the status of src: b is made of its rows.
 func (b *Batch) Follow(src *Batch) {
 	b.Source, b.Input = src.Source, src.Input
-	b.Trailing, b.Next, b.NextPos, b.Status, b.Barrier = src.Trailing, src.Next, src.NextPos, src.Status, src.Barrier
+	b.Trailing, b.Next, b.NextPos, b.Status, b.Barrier, b.Drained = src.Trailing, src.Next, src.NextPos, src.Status, src.Barrier, src.Drained
 }
 
 // AppendRow copies row i of src, blob pieces included, to the end of b, which
