@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -169,6 +170,29 @@ func TestEveryBitAndEveryCutIsNoticed(t *testing.T) {
 	for _, id := range []uint64{1, 2, 4} {
 		if _, err := Open(m, nil).Load(t.Context(), id); err != nil {
 			t.Fatalf("undamaged: %v", err)
+		}
+	}
+}
+
+// What a later version has written is not damaged: going back behind it would undo what it
+// has decided.
+func TestALaterFormatIsNotPassedOver(t *testing.T) {
+	for _, name := range []string{"log-000000000005", "data-000000000003-000000000004-0000"} {
+		m := golden(t)
+		later := bytes.Clone(m[name])
+		later[8] = version + 1
+		end := len(later) - checksumLen
+		if strings.HasPrefix(name, dataPrefix) {
+			end = dataHeader - checksumLen
+		}
+		binary.LittleEndian.PutUint64(later[end:], xxhash.Sum64(later[:end]))
+		m[name] = later
+		c, warnings, err := Open(m, nil).Last(t.Context())
+		if c != nil || len(warnings) > 0 || !errors.Is(err, fault.ErrUser) || !strings.Contains(err.Error(), m.Path(name)) {
+			t.Errorf("%s: %v, %q, %v: want an error that names it", name, c, warnings, err)
+		}
+		if l := Open(m, bytes.NewReader(make([]byte, 16))); strings.HasPrefix(name, logPrefix) && !errors.Is(l.Claim(t.Context()), fault.ErrUser) {
+			t.Errorf("%s: it can be claimed", name)
 		}
 	}
 }

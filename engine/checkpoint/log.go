@@ -75,7 +75,7 @@ func (l *Log) claim(ctx context.Context, c claim) error {
 		return fault.Externalf("no random bytes: %w", err)
 	}
 	l.generation = 0
-	for {
+	for range maxClaims {
 		last, err := l.refresh(ctx)
 		if err != nil {
 			return err
@@ -95,7 +95,12 @@ func (l *Log) claim(ctx context.Context, c claim) error {
 		l.known[e.number] = e
 		return nil
 	}
+	return fault.Conflictf("%s: %d times somebody else wrote while this start tried to claim it: see who does", l.store.Path(""), maxClaims)
 }
+
+// maxClaims is how often a claim is tried against others at the same moment, each of whom
+// got through. So many are none that start a job, but a store whose listings lag.
+const maxClaims = 100
 
 // highestID returns the highest id that a checkpoint or a file of one has.
 func (l *Log) highestID(ctx context.Context) (uint64, error) {
@@ -348,7 +353,10 @@ func (l *Log) Load(ctx context.Context, id uint64) (*Checkpoint, error) {
 			return nil, err
 		case e.manifest != nil && e.manifest.meta.ID == id:
 			c := newCheckpoint(l.store, logName(n), e.manifest)
-			return c, c.Verify(ctx)
+			if err := c.Verify(ctx); err != nil {
+				return nil, err
+			}
+			return c, nil
 		}
 	}
 	if len(damaged) > 0 { // one of them may be it

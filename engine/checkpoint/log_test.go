@@ -589,3 +589,17 @@ func TestLocalDirectoriesAreMade(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// lagging is a store that does not list what was put.
+type lagging struct{ Store }
+
+func (lagging) List(context.Context, string) ([]string, error) { return nil, nil }
+
+func TestAStoreWhoseListingsLagCannotBeClaimed(t *testing.T) {
+	s := testStore(t)
+	claimed(t, s)
+	err := Open(lagging{unlocked{s}}, rand.Reader).Claim(t.Context())
+	if !errors.Is(err, fault.ErrConflict) || !strings.Contains(err.Error(), s.Path("")) {
+		t.Errorf("%v, want a conflict that names the place", err)
+	}
+}

@@ -50,6 +50,8 @@ type Options struct {
 	// from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN),
 	// from the file that Amazon's tools keep, or from the machine's role.
 	AccessKey, SecretKey, SessionToken string
+
+	tries int // of each request; 0: as many as the client makes by itself
 }
 
 // amazon is the endpoint without another one.
@@ -74,7 +76,7 @@ func Open(place string, o Options) (checkpoint.Store, error) {
 	if o.AccessKey == "" {
 		who = credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{}})
 	}
-	client, err := minio.New(u.Host, &minio.Options{Creds: who, Secure: u.Scheme == "https", Region: o.Region})
+	client, err := minio.New(u.Host, &minio.Options{Creds: who, Secure: u.Scheme == "https", Region: o.Region, MaxRetries: o.tries})
 	if err != nil {
 		return nil, fault.Userf("checkpoints in %s: %w", place, err)
 	}
