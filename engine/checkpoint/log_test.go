@@ -480,6 +480,10 @@ func TestRetain(t *testing.T) {
 	if err := l.Delete(t.Context(), saved.Meta.ID); !errors.Is(err, fault.ErrUnknown) {
 		t.Errorf("deleted again: %v", err)
 	}
+	newest := take(t, l, Savepoint, "newest")
+	if err := l.Delete(t.Context(), newest.Meta.ID); !errors.Is(err, fault.ErrConflict) {
+		t.Errorf("the newest entry: %v", err)
+	}
 }
 
 func TestRetainKeepsWhatADamagedManifestMightName(t *testing.T) {

@@ -30,16 +30,19 @@ func (l *Log) Delete(ctx context.Context, id uint64) error {
 	if err := l.refreshAsOwner(ctx); err != nil {
 		return err
 	}
+	number := uint64(0)
 	for n, e := range l.known {
-		if e == nil || e.manifest == nil || e.manifest.meta.ID != id {
-			continue
+		if e != nil && e.manifest != nil && e.manifest.meta.ID == id {
+			number = max(number, n) // the one that counts, if a fenced start has left another
 		}
-		if n == l.last {
-			return fault.Conflictf("checkpoint %d in %s is the newest: take another one before deleting it", id, l.store.Path(""))
-		}
-		return l.remove(ctx, []uint64{n})
 	}
-	return fault.Unknownf("there is no checkpoint %d in %s", id, l.store.Path(""))
+	switch number {
+	case 0:
+		return fault.Unknownf("there is no checkpoint %d in %s", id, l.store.Path(""))
+	case l.last:
+		return fault.Conflictf("checkpoint %d in %s is the newest: take another one before deleting it", id, l.store.Path(""))
+	}
+	return l.remove(ctx, []uint64{number})
 }
 
 // refreshAsOwner is refresh for whoever is about to remove something.
