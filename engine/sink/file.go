@@ -2,6 +2,7 @@ package sink
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -134,12 +135,24 @@ func restoreFile(fsys env.FS, path string, from Restored) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Last {
-		s := &file{fs: fsys, path: path, complete: true, out: output{target: path, name: path + InProgress, length: p.Bytes}}
-		return s, s.Commit(from.Pending)
+	inProgress := path + InProgress
+	tail, err := known(fsys, inProgress, p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && p.Last:
+		if tail, err = known(fsys, path, p); errors.Is(err, fs.ErrNotExist) {
+			return nil, fault.Corruptf("%s is gone, and so is %s: it was complete, with %d bytes, when the checkpoint was taken; restore it, or start anew", path, inProgress, p.Bytes)
+		}
+	case errors.Is(err, fs.ErrNotExist) && p.Bytes == 0:
+		err = nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fault.Corruptf("%s is gone, and %d bytes were in it when the checkpoint was taken: restore it, or start anew; where the job has been complete since, its first %d bytes are those of %s", inProgress, p.Bytes, p.Bytes, path)
 	}
-	if _, err := fsys.Stat(path + InProgress); errors.Is(err, fs.ErrNotExist) && p.Bytes > 0 {
-		return nil, fault.Corruptf("%s is gone, and %d bytes were in it when the checkpoint was taken: restore it, or start anew", path+InProgress, p.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	if p.Last {
+		s := &file{fs: fsys, path: path, complete: true, out: output{target: path, name: inProgress, length: p.Bytes, tail: tail}}
+		return s, s.Commit(from.Pending)
 	}
 	s, err := openOne(fsys, path, 0)
 	if err != nil {
@@ -147,28 +160,51 @@ func restoreFile(fsys env.FS, path string, from Restored) (*file, error) {
 	}
 	if err := s.cut(p.Bytes); err != nil {
 		_ = s.out.close()
-		return nil, err
+		return nil, cannot(path, err)
 	}
+	s.out.tail = tail
 	return s, nil
+}
+
+// known makes sure that a file begins with the rows that were written when the checkpoint
+// was taken, as far as their number and the last of them tell, and returns these.
+func known(fsys env.FS, name string, p pending) (tail []byte, err error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		return nil, cannot(name, err)
+	}
+	defer f.Close() // only read from: nothing can be lost
+	info, err := f.Stat()
+	if err != nil {
+		return nil, cannot(name, err)
+	}
+	if info.Size() < p.Bytes {
+		return nil, damaged(name, info.Size(), p.Bytes)
+	}
+	tail = make([]byte, tailOf(p.Bytes))
+	if _, err = f.Seek(p.Bytes-int64(len(tail)), io.SeekStart); err == nil {
+		_, err = io.ReadFull(f, tail)
+	}
+	if err != nil {
+		return nil, cannot(name, err)
+	}
+	if sum(tail) != p.Tail {
+		return nil, fault.Corruptf("%s is not the file that was written when the checkpoint was taken: what stands before its byte %d differs; put that one back, or start anew", name, p.Bytes)
+	}
+	return tail, nil
 }
 
 // cut takes back what was written behind the last decided epoch.
 func (s *file) cut(length int64) error {
-	info, err := s.out.f.Stat()
-	if err != nil {
-		return cannot(s.path, err)
-	}
-	if info.Size() < length {
-		return damaged(s.out.name, info.Size(), length)
-	}
 	if err := s.out.f.Truncate(length); err != nil {
-		return cannot(s.path, err)
-	}
-	if _, err := s.out.f.Seek(length, 0); err != nil {
-		return cannot(s.path, err)
+		return err
 	}
 	s.out.length = length
-	return nil
+	_, err := s.out.f.Seek(length, io.SeekStart)
+	return err
 }
 
 func (s *file) InProgress() string { return s.out.name }
@@ -196,7 +232,7 @@ func (s *file) Prepare(epoch uint64, last bool) ([]byte, error) {
 		}
 		s.named = true
 	}
-	p := pending{Kind: oneFile, File: filepath.Base(s.path), Epoch: epoch, Last: last || s.complete, Bytes: s.out.length}
+	p := pending{Kind: oneFile, File: filepath.Base(s.path), Epoch: epoch, Last: last || s.complete, Bytes: s.out.length, Tail: sum(s.out.tail)}
 	if p.Last {
 		s.complete = true
 		if err := s.out.close(); err != nil {

@@ -2,6 +2,8 @@ package sink_test
 
 import (
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
@@ -168,6 +170,9 @@ func TestDamageIsFound(t *testing.T) {
 		{"in progress, cut short", sink.FileOptions{}, false, "rows.jsonl.inprogress", "on", fault.ErrCorrupt, []string{"rows.jsonl.inprogress has 2 bytes", "4 were written"}},
 		{"in progress, empty", sink.FileOptions{}, false, "rows.jsonl.inprogress", "", fault.ErrCorrupt, []string{"has 0 bytes", "4 were written"}},
 		{"in progress, gone", sink.FileOptions{}, false, "rows.jsonl.inprogress", "-", fault.ErrCorrupt, []string{"rows.jsonl.inprogress is gone", "4 bytes"}},
+		{"in progress, of another run", sink.FileOptions{}, false, "rows.jsonl.inprogress", "two\nthree\n", fault.ErrCorrupt, []string{"rows.jsonl.inprogress is not the file", "byte 4"}},
+		{"complete, of another run", sink.FileOptions{}, true, "rows.jsonl.inprogress", "two\n", fault.ErrCorrupt, []string{"rows.jsonl.inprogress is not the file", "byte 4"}},
+		{"complete, longer", sink.FileOptions{}, true, "rows.jsonl.inprogress", "one\ntwo\n", fault.ErrCorrupt, []string{"has 8 bytes", "4 were written"}},
 		{"complete, cut short", sink.FileOptions{}, true, "rows.jsonl.inprogress", "one", fault.ErrCorrupt, []string{"rows.jsonl.inprogress has 3 bytes", "4 were written"}},
 		{"complete, gone", sink.FileOptions{}, true, "rows.jsonl.inprogress", "-", fault.ErrCorrupt, []string{"rows.jsonl is gone", "rows.jsonl.inprogress", "4 bytes"}},
 		{"an epoch, cut short", perEpoch, false, ".rows-000001.jsonl.inprogress", "one", fault.ErrCorrupt, []string{".rows-000001.jsonl.inprogress has 3 bytes", "4 were written"}},
@@ -198,16 +203,70 @@ func TestDamageIsFound(t *testing.T) {
 // A run of a job that has renamed its only file is found complete, but not one that lies
 // there from another run.
 func TestAnotherRunsFileIsNotTakenForTheResult(t *testing.T) {
+	for theirs, says := range map[string]string{
+		"two\n":      "rows.jsonl is not the file",
+		"one\ntwo\n": "rows.jsonl has 8 bytes, and 4 were written",
+		"one":        "rows.jsonl has 3 bytes, and 4 were written",
+	} {
+		path := filepath.Join(t.TempDir(), "rows.jsonl")
+		if err := os.WriteFile(path, []byte(theirs), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		from := epoch(t, open(t, path, sink.FileOptions{}, sink.Restored{}), 1, "one\n", true)
+		if err := os.Remove(path + ".inprogress"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := sink.OpenFile(disk, path, sink.FileOptions{}, from)
+		refused(t, err, fault.ErrCorrupt, says)
+	}
+}
+
+// A job that has been complete since cannot go on from an older checkpoint by itself: its
+// rows are readers' now. The message says where they are.
+func TestAnOlderCheckpointOfACompleteFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.jsonl")
-	if err := os.WriteFile(path, []byte("of an earlier run\n"), 0o600); err != nil {
+	s := open(t, path, sink.FileOptions{}, sink.Restored{})
+	older := epoch(t, s, 1, "one\n", false)
+	commit(t, s, epoch(t, s, 2, "two\n", true))
+	_, err := sink.OpenFile(disk, path, sink.FileOptions{}, older)
+	refused(t, err, fault.ErrCorrupt, "rows.jsonl.inprogress is gone", "its first 4 bytes are those of "+path)
+	if got := read(t, path); got != "one\ntwo\n" {
+		t.Errorf("%q", got)
+	}
+	if err := os.WriteFile(path+".inprogress", []byte(read(t, path)[:4]), 0o600); err != nil { // as it says
 		t.Fatal(err)
 	}
-	from := epoch(t, open(t, path, sink.FileOptions{}, sink.Restored{}), 1, "one\n", true)
-	if err := os.Remove(path + ".inprogress"); err != nil {
+	s = open(t, path, sink.FileOptions{}, older)
+	commit(t, s, epoch(t, s, 3, "three\n", true))
+	if got := read(t, path); got != "one\nthree\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// A file is known again by the last 4 KiB before the cut, across restarts.
+func TestTails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rows.jsonl")
+	var from sink.Restored
+	s := open(t, path, sink.FileOptions{}, from)
+	for n, size := range []int{1, 100, 4095, 4096, 4097, 0, 3, 300 << 10, 10, 5000} {
+		from = epoch(t, s, uint64(n+1), strings.Repeat(fmt.Sprintf("%d", n), size), false)
+		content := read(t, path+".inprogress")
+		want := crc32.Checksum([]byte(content[max(0, len(content)-4096):]), crc32.MakeTable(crc32.Castagnoli))
+		if !strings.Contains(string(from.Pending), fmt.Sprintf(`"tail":%d}`, want)) {
+			t.Fatalf("epoch %d: %s, want %d", n+1, from.Pending, want)
+		}
+		if n%2 == 0 {
+			s = open(t, path, sink.FileOptions{}, from)
+		}
+	}
+	// One byte of it is another.
+	content := []byte(read(t, path+".inprogress"))
+	content[len(content)-4096] ^= 1
+	if err := os.WriteFile(path+".inprogress", append(content, "more\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err := sink.OpenFile(disk, path, sink.FileOptions{}, from)
-	refused(t, err, fault.ErrCorrupt, "rows.jsonl has 18 bytes", "4 were written")
+	refused(t, err, fault.ErrCorrupt, "is not the file")
 }
 
 func TestAFileThatAReaderHasTakenAwayIsCommitted(t *testing.T) {
@@ -292,7 +351,7 @@ func TestACheckpointOfAnotherSink(t *testing.T) {
 func TestStoredPending(t *testing.T) {
 	d := t.TempDir()
 	s := open(t, filepath.Join(d, "rows.jsonl"), sink.FileOptions{}, sink.Restored{})
-	if got := string(epoch(t, s, 12, "one\n", true).Pending); got != `{"version":1,"kind":"file","file":"rows.jsonl","epoch":12,"last":true,"bytes":4}` {
+	if got := string(epoch(t, s, 12, "one\n", true).Pending); got != `{"version":1,"kind":"file","file":"rows.jsonl","epoch":12,"last":true,"bytes":4,"tail":2721553421}` {
 		t.Error(got)
 	}
 	s = open(t, filepath.Join(d, "many.jsonl"), perEpoch, sink.Restored{})

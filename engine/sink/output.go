@@ -2,6 +2,7 @@ package sink
 
 import (
 	"errors"
+	"hash/crc32"
 	"io/fs"
 
 	"tidemark/internal/env"
@@ -20,9 +21,22 @@ type output struct {
 	name   string // path of the file
 	f      env.File
 	buf    []byte
-	length int64 // of the file, without what is in the buffer
+	length int64  // of the file, without what is in the buffer
+	tail   []byte // the last tailBytes of these
 	err    error
 }
+
+// tailBytes is how many bytes a file is known again by: results have ids, so that no two
+// runs have the same rows before the same position.
+const tailBytes = 4 << 10
+
+// tailOf is how much of a tail a file of this length has.
+func tailOf(length int64) int { return int(min(length, tailBytes)) }
+
+// sum is what is kept of a tail.
+func sum(tail []byte) uint32 { return crc32.Checksum(tail, castagnoli) }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // write adds lines.
 func (o *output) write(lines []byte) error {
@@ -51,6 +65,8 @@ func (o *output) put(p []byte) error {
 	}
 	n, err := o.f.Write(p)
 	o.length += int64(n)
+	o.tail = append(o.tail, p[max(0, n-tailBytes):n]...)
+	o.tail = append(o.tail[:0], o.tail[max(0, len(o.tail)-tailBytes):]...)
 	return o.failed("write", err)
 }
 

@@ -16,6 +16,7 @@ type pending struct {
 	Epoch   uint64 `json:"epoch"`          //
 	Last    bool   `json:"last,omitempty"` // no row follows
 	Bytes   int64  `json:"bytes"`          // oneFile: its length
+	Tail    uint32 `json:"tail,omitempty"` // oneFile: CRC-32C of its last tailBytes, or of all if it is shorter
 	Parts   []part `json:"parts,omitempty"`
 }
 

@@ -27,6 +27,8 @@ package sink
 // missing that was made durable.
 //
 // Abort, and Commit of the last epoch, end the sink.
+//
+// A new sink passes the suite in sinktest, with the Features that it has.
 type Sink interface {
 	// Write takes whole lines; the slice is borrowed for the call.
 	Write(lines []byte) error
