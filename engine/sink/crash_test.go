@@ -276,3 +276,48 @@ func twice(t *testing.T, o sink.FileOptions, first, second stop) {
 		t.Errorf("only %d pairs of calls went wrong", times)
 	}
 }
+
+// TestStopWhileGoingBack has a job that was complete go on from an older checkpoint, with
+// epochs that bring other rows, or none. Whatever call goes wrong, what readers find in the
+// end is of these.
+func TestStopWhileGoingBack(t *testing.T) {
+	rows, none := epochOfJob{[2]string{"a\n", "b\n"}, true}, epochOfJob{decided: true}
+	others := epochOfJob{[2]string{"", "another b\n"}, true}
+	for _, c := range []struct {
+		name        string
+		first, then course
+		back        int // the epoch that it goes on from
+	}{
+		{"to rows", course{rows, rows, rows}, course{rows, others, none, none}, 1},
+		{"to none, with none behind it", course{rows, none, rows, rows}, course{rows, none, none, none, none}, 2},
+	} {
+		again := func() (*sim.FS, decision) {
+			fs, d := newDisk(), decision{}
+			if err := c.first[:c.back].live(fs, perEpoch, &d); err != nil {
+				t.Fatal(err)
+			}
+			all := d
+			if err := c.first.live(fs, perEpoch, &all); err != nil {
+				t.Fatal(err)
+			}
+			fs.SyncAll()
+			return fs, d
+		}
+		for _, s := range []stop{failed, killed, killedBy, dark, darkAfter} {
+			t.Run(c.name+"/"+s.name, func(t *testing.T) {
+				times := 0
+				c.then.each(t, s, perEpoch, again, func(n int, fs *sim.FS, d decision) {
+					when := fmt.Sprintf("call %d", n)
+					if err := c.then.live(fs, perEpoch, &d); err != nil {
+						t.Fatalf("%s: restart: %v", when, err)
+					}
+					c.then.complete(t, fs, perEpoch, &d, when+", then a restart")
+					times++
+				})
+				if times < 10 {
+					t.Errorf("only %d calls went wrong", times)
+				}
+			})
+		}
+	}
+}

@@ -337,6 +337,11 @@ func TestACheckpointOfAnotherSink(t *testing.T) {
 		{"many.jsonl", sink.FileOptions{}, many, fault.ErrUser, []string{"wrote one file for each checkpoint", "one file, complete at the end"}},
 		{"rows.jsonl", sink.FileOptions{}, sink.Restored{Epoch: 1, Pending: []byte(`{"version":2}`)}, fault.ErrUser, []string{"version 2", "knows 1"}},
 		{"rows.jsonl", sink.FileOptions{}, sink.Restored{Epoch: 1, Pending: []byte(`{"ver`)}, fault.ErrCorrupt, []string{"rows.jsonl cannot be read"}},
+		{"rows.jsonl", sink.FileOptions{}, sink.Restored{Epoch: 1, Pending: []byte(`{"version":1,"kind":"file","file":"rows.jsonl","epoch":1,"bytes":-4}`)}, fault.ErrCorrupt, []string{"rows.jsonl cannot be"}},
+		{"rows.jsonl", sink.FileOptions{}, sink.Restored{Epoch: 1, Pending: []byte(`{"version":1,"kind":"x","file":"rows.jsonl","epoch":1,"bytes":4}`)}, fault.ErrCorrupt, []string{"rows.jsonl cannot be"}},
+		{"many.jsonl", perEpoch, sink.Restored{Epoch: 1, Pending: []byte(`{"version":1,"kind":"file_per_epoch","file":"many.jsonl","epoch":1,"parts":[{"epoch":2,"bytes":4}]}`)}, fault.ErrCorrupt, []string{"many.jsonl cannot be"}},
+		{"many.jsonl", perEpoch, sink.Restored{Epoch: 2, Pending: []byte(`{"version":1,"kind":"file_per_epoch","file":"many.jsonl","epoch":2,"parts":[{"epoch":2,"bytes":4},{"epoch":1,"bytes":4}]}`)}, fault.ErrCorrupt, []string{"many.jsonl cannot be"}},
+		{"many.jsonl", perEpoch, sink.Restored{Epoch: 1, Pending: []byte(`{"version":1,"kind":"file_per_epoch","file":"many.jsonl","epoch":1,"parts":[{"epoch":1,"bytes":0}]}`)}, fault.ErrCorrupt, []string{"many.jsonl cannot be"}},
 	} {
 		before := names(t, d)
 		_, err := sink.OpenFile(disk, filepath.Join(d, c.path), c.options, c.from)

@@ -57,7 +57,8 @@ func restoreFiles(fsys env.FS, path string, from Restored) (*files, error) {
 	s := &files{fs: fsys, path: path, epoch: p.Epoch, out: output{target: EpochFiles(path), name: openFile(path)}}
 	// An epoch behind the one that is restored can have been published only if a later
 	// checkpoint was decided and is not used, since it is damaged or somebody says so. Its
-	// rows come again; who has read them already knows them by their ids.
+	// rows come again; who has read them already knows them by their ids. One that was set
+	// aside under the same name before is given up.
 	for _, e := range found.Published {
 		if e > p.Epoch {
 			name := EpochFile(path, e)
@@ -73,7 +74,15 @@ func restoreFiles(fsys env.FS, path string, from Restored) (*files, error) {
 	if err := s.discard(found.Files()); err != nil {
 		return nil, err
 	}
-	return s, s.Commit(from.Pending)
+	if err := s.Commit(from.Pending); err != nil {
+		return nil, err
+	}
+	// What was set aside must not come back when later epochs count. A process that was
+	// killed may have renamed it and no more, so this does not ask who has.
+	if err := fsys.SyncDir(filepath.Dir(path)); err != nil {
+		return nil, cannot(path, err)
+	}
+	return s, nil
 }
 
 // discard removes files that nobody has seen.

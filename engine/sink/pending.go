@@ -51,12 +51,26 @@ func decodePending(stored []byte, kind, path string) (pending, error) {
 	switch name := filepath.Base(path); {
 	case p.Version != pendingVersion:
 		return p, fault.Userf("what the checkpoint says of %s has version %d, and this program knows %d: use the program that wrote it, or a newer one", path, p.Version, pendingVersion)
+	case !p.sound():
+		return p, fault.Corruptf("what the checkpoint says of %s cannot be: %s", path, stored)
 	case p.File != name:
 		return p, fault.Userf("the checkpoint was taken when the sink wrote %s, not %s: leave the name as it was, or give the sink another one in the job file, so that it starts anew", p.File, name)
 	case p.Kind != kind:
 		return p, fault.Userf("the checkpoint was taken when the sink wrote %s, and now it is to write %s: give the sink of %s another name in the job file, so that it starts anew", inWords[p.Kind], inWords[kind], path)
 	}
 	return p, nil
+}
+
+// sound reports whether a sink can have written it.
+func (p pending) sound() bool {
+	before := uint64(0)
+	for _, d := range p.Parts {
+		if d.Bytes <= 0 || d.Epoch <= before {
+			return false
+		}
+		before = d.Epoch
+	}
+	return inWords[p.Kind] != "" && p.Bytes >= 0 && before <= p.Epoch
 }
 
 var inWords = map[string]string{oneFile: "one file, complete at the end", manyFiles: "one file for each checkpoint"}
