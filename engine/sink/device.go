@@ -13,7 +13,7 @@ type device struct {
 	last bool
 }
 
-func openDevice(fsys env.FS, path string) (*device, error) {
+func openDevice(fsys env.FS, path string) (Sink, error) {
 	f, err := fsys.Create(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return nil, cannot(path, err)
@@ -39,15 +39,7 @@ func (s *device) Commit([]byte) error {
 	return s.out.close()
 }
 
-func (s *device) Abort() error {
-	if s.out.f == nil {
-		return nil
-	}
-	err := s.out.flush()
-	if cerr := s.out.close(); err == nil {
-		err = cerr
-	}
-	return err
-}
+// Abort writes what it has.
+func (s *device) Abort() error { return s.out.abort() }
 
 var _ Sink = (*device)(nil)

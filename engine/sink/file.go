@@ -2,10 +2,12 @@ package sink
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"tidemark/internal/env"
 	"tidemark/internal/fault"
@@ -21,6 +23,9 @@ type FileOptions struct {
 // OpenFile opens a file sink, making the directories above it. Its rows are seen exactly
 // once: no name that a reader looks at ever stands for a part of a file, or for rows that
 // are not decided.
+//
+// Errors are of class fault.ErrUser where the path cannot be written, or the checkpoint is
+// of another sink; fault.ErrCorrupt where rows are missing; else fault.ErrExternal.
 //
 // A fresh start overwrites what an earlier run has left in progress. One file is replaced
 // by the new one when that is complete; files of epochs are never overwritten: where
@@ -45,7 +50,7 @@ func OpenFile(fsys env.FS, path string, o FileOptions, from Restored) (Sink, err
 		if o.PerEpoch {
 			return newFiles(fsys, path, from.Epoch)
 		}
-		return openOne(fsys, path, os.O_TRUNC)
+		return newFile(fsys, path)
 	}
 	if o.PerEpoch {
 		return restoreFiles(fsys, path, from)
@@ -53,9 +58,15 @@ func OpenFile(fsys env.FS, path string, o FileOptions, from Restored) (Sink, err
 	return restoreFile(fsys, path, from)
 }
 
-// cannot is the error of an opening.
+// cannot is the error of an opening. Where the place is wrong, trying again does not help.
 func cannot(path string, err error) error {
-	return fault.Userf("cannot write %s: %w", path, reason(err))
+	class := fault.ErrExternal
+	for _, wrong := range []error{fs.ErrPermission, fs.ErrNotExist, syscall.ENOTDIR, syscall.EISDIR, syscall.EROFS, syscall.ENAMETOOLONG, syscall.EINVAL, syscall.ELOOP} {
+		if errors.Is(err, wrong) {
+			class = fault.ErrUser
+		}
+	}
+	return fault.As(class, fmt.Errorf("cannot write %s: %w", path, reason(err)))
 }
 
 // makeDir makes a directory and those above it, each durable before the next. So where a
@@ -121,6 +132,14 @@ type file struct {
 var _ Sink = (*file)(nil)
 var _ InFile = (*file)(nil)
 
+func newFile(fsys env.FS, path string) (Sink, error) {
+	s, err := openOne(fsys, path, os.O_TRUNC)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
 func openOne(fsys env.FS, path string, flag int) (*file, error) {
 	s := &file{fs: fsys, path: path, out: output{target: path, name: path + InProgress}}
 	var err error
@@ -130,7 +149,7 @@ func openOne(fsys env.FS, path string, flag int) (*file, error) {
 	return s, nil
 }
 
-func restoreFile(fsys env.FS, path string, from Restored) (*file, error) {
+func restoreFile(fsys env.FS, path string, from Restored) (Sink, error) {
 	p, err := decodePending(from.Pending, oneFile, path)
 	if err != nil {
 		return nil, err
@@ -152,7 +171,10 @@ func restoreFile(fsys env.FS, path string, from Restored) (*file, error) {
 	}
 	if p.Last {
 		s := &file{fs: fsys, path: path, complete: true, out: output{target: path, name: inProgress, length: p.Bytes, tail: tail}}
-		return s, s.Commit(from.Pending)
+		if err := s.Commit(from.Pending); err != nil {
+			return nil, err
+		}
+		return s, nil
 	}
 	s, err := openOne(fsys, path, 0)
 	if err != nil {
@@ -271,13 +293,4 @@ func (s *file) Commit(stored []byte) error {
 }
 
 // Abort writes what it has, so that it can be looked at, and leaves it in progress.
-func (s *file) Abort() error {
-	if s.out.f == nil {
-		return nil
-	}
-	err := s.out.flush()
-	if cerr := s.out.close(); err == nil {
-		err = cerr
-	}
-	return err
-}
+func (s *file) Abort() error { return s.out.abort() }

@@ -13,6 +13,7 @@ import (
 
 	"tidemark/engine/sink"
 	"tidemark/internal/fault"
+	"tidemark/internal/sim"
 )
 
 var perEpoch = sink.FileOptions{PerEpoch: true}
@@ -369,6 +370,32 @@ func TestStoredPending(t *testing.T) {
 	commit(t, s, fourth)
 	if got := string(epoch(t, s, 15, "x\n", true).Pending); got != `{"version":1,"kind":"file_per_epoch","file":"many.jsonl","epoch":15,"last":true,"bytes":0,"parts":[{"epoch":15,"bytes":2}]}` {
 		t.Errorf("after a commit: %s", got)
+	}
+}
+
+// Whether a job may try again is in the class of the error.
+func TestErrorsOfAnOpening(t *testing.T) {
+	for err, class := range map[error]error{
+		syscall.EIO: fault.ErrExternal, syscall.ENOSPC: fault.ErrExternal, syscall.EMFILE: fault.ErrExternal,
+		syscall.EACCES: fault.ErrUser, syscall.EROFS: fault.ErrUser, syscall.ENOTDIR: fault.ErrUser, syscall.ENAMETOOLONG: fault.ErrUser,
+	} {
+		for _, o := range []sink.FileOptions{{}, perEpoch} {
+			for n := 1; ; n++ {
+				fs := newDisk()
+				fs.Inject(sim.FailNth(n, err, sim.OpMkdirAll, sim.OpSyncDir, sim.OpCreate, sim.OpReadDir))
+				s, got := sink.OpenFile(fs, "/out/rows.jsonl", o, sink.Restored{})
+				if got == nil {
+					if n < 4 {
+						t.Errorf("only %d calls", n-1)
+					}
+					break
+				}
+				refused(t, got, class, "cannot write /out/rows.jsonl", err.Error())
+				if s != nil {
+					t.Errorf("call %d, %v: there is a sink", n, err)
+				}
+			}
+		}
 	}
 }
 

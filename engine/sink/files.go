@@ -25,7 +25,7 @@ type files struct {
 
 var _ Sink = (*files)(nil)
 
-func newFiles(fsys env.FS, path string, epoch uint64) (*files, error) {
+func newFiles(fsys env.FS, path string, epoch uint64) (Sink, error) {
 	found, err := ListParts(fsys, path)
 	if err != nil {
 		return nil, cannot(path, err)
@@ -35,7 +35,10 @@ func newFiles(fsys env.FS, path string, epoch uint64) (*files, error) {
 			EpochFiles(path), EpochFile(path, found.Published[n-1]), count(n-1, "more file"))
 	}
 	s := &files{fs: fsys, path: path, epoch: epoch, out: output{target: EpochFiles(path), name: openFile(path)}}
-	return s, s.discard(found.Files())
+	if err := s.discard(found.Files()); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 func count(n int, what string) string {
@@ -45,7 +48,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func restoreFiles(fsys env.FS, path string, from Restored) (*files, error) {
+func restoreFiles(fsys env.FS, path string, from Restored) (Sink, error) {
 	p, err := decodePending(from.Pending, manyFiles, path)
 	if err != nil {
 		return nil, err
@@ -198,13 +201,4 @@ func (s *files) free(prepared, name string) error {
 }
 
 // Abort writes what it has, so that it can be looked at, and leaves it in progress.
-func (s *files) Abort() error {
-	if s.out.f == nil {
-		return nil
-	}
-	err := s.out.flush()
-	if cerr := s.out.close(); err == nil {
-		err = cerr
-	}
-	return err
-}
+func (s *files) Abort() error { return s.out.abort() }

@@ -96,6 +96,18 @@ func (o *output) close() error {
 	return o.failed("close", err)
 }
 
+// abort writes what is in the buffer and lets go of the file.
+func (o *output) abort() error {
+	if o.f == nil {
+		return nil
+	}
+	err := o.flush()
+	if cerr := o.close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
 // failed notes an error, with what was to be done.
 func (o *output) failed(what string, err error) error {
 	if err != nil && o.err == nil {
