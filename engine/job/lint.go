@@ -346,6 +346,7 @@ func (r *reader) lintTargets() {
 				r.report(at, "%s: source %s would read what is written there; name another file", path, src.ID)
 			}
 		}
+		r.lintEpochs(s, at, path)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tidemark/engine/job"
 	"tidemark/engine/sink"
 	"tidemark/internal/sim"
 )
@@ -92,7 +93,7 @@ func (c course) expected(o sink.FileOptions, epoch int) map[string]string {
 		for i, rows := range e.rows {
 			switch {
 			case o.PerEpoch && rows != "":
-				out[sink.EpochFile(targets[i], uint64(n+1))] = rows
+				out[job.EpochFile(targets[i], uint64(n+1))] = rows
 			case !o.PerEpoch && epoch == len(c):
 				out[targets[i]] += rows
 			}

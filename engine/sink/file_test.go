@@ -11,37 +11,13 @@ import (
 	"syscall"
 	"testing"
 
+	"tidemark/engine/job"
 	"tidemark/engine/sink"
 	"tidemark/internal/fault"
 	"tidemark/internal/sim"
 )
 
 var perEpoch = sink.FileOptions{PerEpoch: true}
-
-func TestEpochFileNames(t *testing.T) {
-	for _, c := range []struct {
-		path  string
-		epoch uint64
-		want  string
-	}{
-		{"out/rows.jsonl", 12, "out/rows-000012.jsonl"},
-		{"rows", 1, "rows-000001"},
-		{"/a.b/rows", 1, "/a.b/rows-000001"},
-		{"my.rows.v2.jsonl", 999_999, "my.rows.v2-999999.jsonl"},
-		{"rows.jsonl.gz", 3, "rows-000003.jsonl.gz"},
-		{"rows.tar.zst", 3, "rows-000003.tar.zst"},
-		{"rows.gz", 3, "rows-000003.gz"},
-		{".rows", 3, ".rows-000003"},
-		{".rows.jsonl", 3, ".rows-000003.jsonl"},
-		{".gz", 3, ".gz-000003"},
-		{"rows-000001.jsonl", 3, "rows-000001-000003.jsonl"},
-		{"rows.jsonl", 1_234_567, "rows-1234567.jsonl"},
-	} {
-		if got := sink.EpochFile(c.path, c.epoch); got != c.want {
-			t.Errorf("%s, epoch %d: %s, want %s", c.path, c.epoch, got, c.want)
-		}
-	}
-}
 
 // Sinks whose names look like each other's files, in one directory: each finds its own.
 func TestSinksShareADirectory(t *testing.T) {
@@ -79,7 +55,7 @@ func TestSinksShareADirectory(t *testing.T) {
 	}
 	for _, p := range paths {
 		for n, row := range map[uint64]string{1: " one\n", 2: " two\n"} {
-			if got := read(t, filepath.Join(d, sink.EpochFile(p, n))); got != p+row {
+			if got := read(t, filepath.Join(d, job.EpochFile(p, n))); got != p+row {
 				t.Errorf("%s, epoch %d: %q", p, n, got)
 			}
 		}
@@ -275,7 +251,7 @@ func TestAFileThatAReaderHasTakenAwayIsCommitted(t *testing.T) {
 	s := open(t, path, perEpoch, sink.Restored{})
 	from := epoch(t, s, 1, "one\n", false)
 	commit(t, s, from)
-	if err := os.Remove(sink.EpochFile(path, 1)); err != nil {
+	if err := os.Remove(job.EpochFile(path, 1)); err != nil {
 		t.Fatal(err)
 	}
 	s = open(t, path, perEpoch, from)
@@ -316,7 +292,7 @@ func TestEpochsBehindAnOlderCheckpointAreSetAside(t *testing.T) {
 	if got := names(t, filepath.Dir(path)); got != ".rows-000002.jsonl.superseded rows-000001.jsonl rows-000002.jsonl" {
 		t.Errorf("then: %s", got)
 	}
-	if got := read(t, sink.EpochFile(path, 2)); got != "two again\n" {
+	if got := read(t, job.EpochFile(path, 2)); got != "two again\n" {
 		t.Errorf("%q", got)
 	}
 }
@@ -445,7 +421,7 @@ func TestAnotherWriterIsFound(t *testing.T) {
 	_, err = zombie.Prepare(2, false) // what it holds open has no name any more
 	refused(t, err, fault.ErrExternal, "another process")
 	commit(t, s, epoch(t, s, 3, "three\n", false))
-	if got := read(t, sink.EpochFile(path, 1)) + read(t, sink.EpochFile(path, 3)); got != "one\ntwo\nthree\n" {
+	if got := read(t, job.EpochFile(path, 1)) + read(t, job.EpochFile(path, 3)); got != "one\ntwo\nthree\n" {
 		t.Errorf("%q", got)
 	}
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"tidemark/engine/job"
 	"tidemark/internal/env"
 	"tidemark/internal/fault"
 )
@@ -32,14 +33,17 @@ func newFiles(fsys env.FS, path string, epoch uint64) (Sink, error) {
 	}
 	if n := len(found.Published); n > 0 {
 		return nil, fault.Userf("cannot start %s anew: %s is there, and %s of an earlier run, which is not overwritten: move them away, name another path, or go on from a checkpoint of that run",
-			EpochFiles(path), EpochFile(path, found.Published[n-1]), count(n-1, "more file"))
+			pattern(path), job.EpochFile(path, found.Published[n-1]), count(n-1, "more file"))
 	}
-	s := &files{fs: fsys, path: path, epoch: epoch, out: output{target: EpochFiles(path), name: openFile(path)}}
+	s := &files{fs: fsys, path: path, epoch: epoch, out: output{target: pattern(path), name: openFile(path)}}
 	if err := s.discard(found.Files()); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
+
+// pattern shows people where a sink's files are.
+func pattern(path string) string { return job.FileWith(path, "*") }
 
 func count(n int, what string) string {
 	if n == 1 {
@@ -57,14 +61,14 @@ func restoreFiles(fsys env.FS, path string, from Restored) (Sink, error) {
 	if err != nil {
 		return nil, cannot(path, err)
 	}
-	s := &files{fs: fsys, path: path, epoch: p.Epoch, out: output{target: EpochFiles(path), name: openFile(path)}}
+	s := &files{fs: fsys, path: path, epoch: p.Epoch, out: output{target: pattern(path), name: openFile(path)}}
 	// An epoch behind the one that is restored can have been published only if a later
 	// checkpoint was decided and is not used, since it is damaged or somebody says so. Its
 	// rows come again; who has read them already knows them by their ids. One that was set
 	// aside under the same name before is given up.
 	for _, e := range found.Published {
 		if e > p.Epoch {
-			name := EpochFile(path, e)
+			name := job.EpochFile(path, e)
 			if err := fsys.Rename(name, beside(name, Superseded)); err != nil {
 				return nil, cannot(path, err)
 			}
@@ -98,7 +102,7 @@ func (s *files) discard(names []string) error {
 	return nil
 }
 
-func (s *files) Target() string { return EpochFiles(s.path) }
+func (s *files) Target() string { return pattern(s.path) }
 
 func (s *files) Write(lines []byte) error {
 	if s.out.err == nil && s.out.f == nil && len(lines) > 0 {
@@ -167,7 +171,7 @@ func (s *files) Commit(stored []byte) error {
 		return err
 	}
 	for _, d := range p.Parts {
-		name := EpochFile(s.path, d.Epoch)
+		name := job.EpochFile(s.path, d.Epoch)
 		prepared := preparedFile(s.path, d.Epoch)
 		if err := s.free(prepared, name); err != nil {
 			return err
