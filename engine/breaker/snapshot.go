@@ -59,10 +59,13 @@ func (b *Breaker) RestorePart(r *state.Reader, part int) {
 		at := place{part: part, plugin: string(r.Bytes())}
 		c := &circuit{}
 		for range r.Len() {
+			if r.Failed() {
+				break
+			}
 			c.times = append(c.times, stream.Time(r.I64()))
 		}
 		c.last, c.reason, c.since, c.setAside = stream.Time(r.I64()), string(r.Bytes()), stream.Time(r.I64()), r.I64()
-		if b == nil {
+		if b == nil || r.Failed() {
 			continue
 		}
 		if c.reason != "" {

@@ -47,21 +47,21 @@ func (r *Reader) OwnColumns(c *stream.Columns) { r.columns(c, true) }
 
 func (r *Reader) columns(c *stream.Columns, own bool) {
 	rows, cols := int64(r.U32()), r.Len()
-	if own && cols > 0 {
-		c.Cols = make([]stream.Column, cols)
-	}
-	if cols != len(c.Cols) {
+	if !own && cols != len(c.Cols) {
 		r.Fail(errColumns)
 		return
 	}
-	for n := range c.Cols {
-		col := &c.Cols[n]
+	for n := range cols {
 		kind := stream.Kind(r.U8())
 		if own {
-			col.Kind = kind
+			c.Cols = append(c.Cols, stream.Column{Kind: kind})
 		}
-		if kind != col.Kind {
+		col := &c.Cols[n]
+		if known := kind >= stream.Int64 && kind <= stream.JSON || kind == stream.Token; !known || kind != col.Kind {
 			r.Fail(errColumns)
+		}
+		if r.Failed() {
+			return
 		}
 		var valid stream.Bits
 		if r.Bool() {

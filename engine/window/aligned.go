@@ -135,19 +135,13 @@ func (o *Aligned) window(ts stream.Time) stream.Window {
 	return o.last
 }
 
-// place is cellOf for a key of the input, which may be one too many.
+// place finds or makes the cell of a key in a window.
 func (o *Aligned) place(b *bucket, hash uint64, key []byte) (*state.Cells, int, error) {
 	table := o.tableOf(b, hash)
 	if table.Full(len(key)) {
 		return nil, 0, fault.As(fault.ErrQuota, fmt.Errorf("window %d..%d: the keys of one key group exceed 4 GiB; raise max_parallelism", b.window.Start, b.window.End))
 	}
 	return table, table.Slot(hash, key, o.fresh), nil
-}
-
-// cellOf finds or makes the cell of a key in a window.
-func (o *Aligned) cellOf(b *bucket, hash uint64, key []byte) (*state.Cells, int) {
-	table := o.tableOf(b, hash)
-	return table, table.Slot(hash, key, o.fresh)
 }
 
 func (o *Aligned) tableOf(b *bucket, hash uint64) *state.Cells {

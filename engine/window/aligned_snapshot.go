@@ -1,10 +1,12 @@
 package window
 
 import (
+	"errors"
 	"slices"
 
 	"tidemark/engine/state"
 	"tidemark/engine/stream"
+	"tidemark/internal/fault"
 )
 
 // The keys of a key group, as part of a cut:
@@ -73,19 +75,29 @@ func (o *Aligned) freezeKeys() func() groupWriter {
 // usualKey is how much room is made for a key.
 const usualKey = 16
 
+var errWindows = fault.As(fault.ErrCorrupt, errors.New("snapshot has windows that the step does not have, out of order, or past their time"))
+
 func (o *Aligned) readKeys(r *state.Reader, group int) {
-	for range r.Len() {
-		w := readWindow(r)
-		if r.Failed() {
+	last := stream.MinTime
+	for n := range r.Len() {
+		w, cells := readWindow(r), r.Len()
+		cleanup := w.Cleanup(o.cfg.Lateness)
+		if r.Failed() || cells == 0 || n > 0 && w.Start <= last || o.tiles.tile(max(w.Start, stream.MinTime+1)) != w || cleanup <= o.wm && cleanup < stream.MaxTime {
+			r.Fail(errWindows)
 			return
 		}
+		last = w.Start
 		b := o.windows.find(w, o.wm)
-		for range r.Len() {
+		for range cells {
 			key, hash := o.readKey(r, group)
 			if r.Failed() {
 				return
 			}
-			t, slot := o.cellOf(b, hash, key)
+			t, slot, err := o.place(b, hash, key)
+			if err != nil {
+				r.Fail(err)
+				return
+			}
 			r.Cell(t, slot)
 		}
 	}

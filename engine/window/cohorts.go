@@ -65,6 +65,9 @@ func (l cohorts) write(w *state.Writer) {
 
 func readCohorts(r *state.Reader) (l cohorts) {
 	for range r.Len() {
+		if r.Failed() {
+			return nil
+		}
 		l = append(l, cohort{stream.Time(r.I64()), stream.Time(r.I64()), r.I64(), r.Bool()})
 	}
 	return l

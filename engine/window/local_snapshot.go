@@ -94,6 +94,10 @@ func (l *Local) readSplit(s SplitCut) error {
 	l.find(s.Split, 0) // makes room
 	for n := range r.Len() {
 		first := stream.Time(r.I64())
+		if r.Failed() || first == stream.MinTime {
+			r.Fail(errLocal)
+			break
+		}
 		cut, ok := l.cuts.cut(first)
 		if known := l.splits[s.Split]; !ok || n != len(known) || n > 0 && cut.number <= known[n-1].number {
 			r.Fail(errLocal)

@@ -334,3 +334,30 @@ func restoreShare(t *testing.T, op Operator, cuts []state.Cut, restore, counts b
 		t.Fatal(err)
 	}
 }
+
+// FuzzRestore restores operators of all kinds from bytes that nobody has written. Nothing
+// may break; what is taken in can be written again.
+func FuzzRestore(f *testing.F) {
+	jobs := rescaledJobs()
+	t := new(testing.T)
+	for n, job := range jobs {
+		s := openSubtasks(t, job, 1, 1)
+		r := rand.New(rand.NewPCG(1, 31))
+		sh := randomShape(r)
+		job.spec(t, r, &sh)
+		rows := randomRows(r, sh, 40)
+		feedTo(t, s.ops[0], rows, 9, rows[39].wm)
+		c := s.ops[0].Freeze()()
+		for _, g := range c.Groups[:min(3, len(c.Groups))] {
+			f.Add(uint8(n), c.Task, uint8(g.Group), int64(g.Floor), g.State)
+		}
+	}
+	f.Fuzz(func(t *testing.T, n uint8, task []byte, group uint8, floor int64, bytes []byte) {
+		op := openSubtasks(t, jobs[int(n)%len(jobs)], 1, 1).ops[0]
+		r := state.Restore{Tasks: [][]byte{task}, Exact: true, Groups: []state.GroupCut{{Group: int(group), Floor: stream.Time(floor), State: bytes}}}
+		if op.Restore(r) == nil {
+			op.Panes()
+			op.Freeze()()
+		}
+	})
+}

@@ -111,6 +111,9 @@ func (o *Sessions) readSession(r *state.Reader, id uint32) {
 	s := &o.intervals[slot]
 	s.ended = ended
 	for range r.Len() {
+		if r.Failed() {
+			return
+		}
 		o.replaces[slot] = append(o.replaces[slot], readWindow(r))
 	}
 	r.Cell(o.cells, int(slot))

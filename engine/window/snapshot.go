@@ -185,6 +185,9 @@ func (o *General) readKey(r *state.Reader) *keyState {
 		}
 	}
 	for range r.Len() {
+		if r.Failed() {
+			return k
+		}
 		p := o.newPane(k, readWindow(r))
 		k.panes.put(p)
 		if r.Bool() {
@@ -246,6 +249,9 @@ func readElements(r *state.Reader) *elements {
 	l := &elements{}
 	rows := [2]uint32{}
 	for range r.Len() {
+		if r.Failed() {
+			return l
+		}
 		e := element{side: r.U8() & 1, time: stream.Time(r.I64()), seq: r.U64()}
 		e.row = rows[e.side]
 		rows[e.side]++
