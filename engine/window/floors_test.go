@@ -16,7 +16,7 @@ import (
 
 // floorStep is one thing that happens, and what must come of it.
 type floorStep struct {
-	in   string // "a@71": a record; "wm=60": a watermark; "cut": state is saved and restored
+	in   string // "a@71": a record; "wm=60", "clock=9": time; "cut": state is saved and restored
 	want string // lines, with ; between them
 }
 
@@ -26,6 +26,8 @@ func TestFloors(t *testing.T) {
 	sliding = mustAssigner(t, sliding, err)
 	session, err := NewSession(10, false)
 	session = mustAssigner(t, session, err)
+	clocked, err := NewTumbling(10, 0, true)
+	clocked = mustAssigner(t, clocked, err)
 	ends := []floorStep{
 		{"a@71", "late a at 71"},                          // cleanup 79+20 <= 100, though the watermark is 50
 		{"a@86", "a [80,90) update r1 2 behind 50"},       // 89 <= 100: at once
@@ -114,6 +116,19 @@ func TestFloors(t *testing.T) {
 			},
 		},
 		{
+			name: "windows by the clock", ahead: []string{"clock=17", "a@1"}, behind: []string{"clock=25", "c@1"}, beforehand: 0,
+			spec: func(t *testing.T) Spec {
+				return stepOf(&shape{}, clocked, trigger.NewProcessingTime(), count(t))
+			},
+			steps: []floorStep{
+				{"a@1", ""}, // of [20,30): the clock is the highest that was seen
+				{"cut", ""},
+				{"clock=25", "a [10,20) on_time r0 1 behind 50"}, // overdue (S103), and the watermark has no say
+				{"wm=70", ""},
+				{"clock=29", "c [20,30) on_time r0 1 behind 70;a [20,30) on_time r0 1 behind 70"},
+			},
+		},
+		{
 			name: "the last two", ahead: []string{"a@1"}, behind: []string{"c@1"}, beforehand: 0,
 			spec: func(t *testing.T) Spec {
 				p := stepOf(&shape{}, NewGlobal(), trigger.NewCount(2), count(t))
@@ -189,11 +204,20 @@ func TestFloors(t *testing.T) {
 	}
 }
 
-// happens gives an operator a record or a watermark.
+// happens gives an operator a record or a watermark, or moves its clock.
 func happens(t *testing.T, op Operator, in string, wm stream.Time) {
 	t.Helper()
 	b := batchOf(nil)
 	var at stream.Time
+	if text, ok := strings.CutPrefix(in, "clock="); ok {
+		if _, err := fmt.Sscan(text, &at); err != nil {
+			t.Fatal(err)
+		}
+		if err := op.Clock(at); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
 	if text, ok := strings.CutPrefix(in, "wm="); ok {
 		if _, err := fmt.Sscan(text, &at); err != nil {
 			t.Fatal(err)
