@@ -15,7 +15,8 @@ import (
 // BenchmarkCut takes cuts of operators with a million keys: freeze-ms is what the task waits
 // for, encode-ms what another goroutine works, and batch-ms the longest of the batches of
 // 1,024 records of any keys that come behind the freeze and copy what they touch; calm-ms
-// is the longest of those before it. Each is the least of all rounds.
+// is the longest of those before it; restore-ms is what another operator takes to take it all.
+// Each is the least of all rounds.
 func BenchmarkCut(b *testing.B) {
 	const keys = 1_000_000
 	for _, c := range []struct {
@@ -69,7 +70,7 @@ func BenchmarkCut(b *testing.B) {
 				}
 				batches = append(batches, batchOf(rows))
 			}
-			var freeze, encode, calm, longest least
+			var freeze, encode, calm, longest, restore least
 			bytes := 0
 			for b.Loop() {
 				var most time.Duration
@@ -86,13 +87,23 @@ func BenchmarkCut(b *testing.B) {
 				}
 				longest.add(most)
 				start = time.Now()
-				c := cut()
+				taken := cut()
 				encode.add(time.Since(start))
-				bytes = sizeOf(c)
+				bytes = sizeOf(taken)
+				next, err := c.open(&sinkhole{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				start = time.Now()
+				if err := next.Restore(asItWas(taken)); err != nil {
+					b.Fatal(err)
+				}
+				restore.add(time.Since(start))
 			}
 			b.ReportMetric(0, "ns/op")
 			b.ReportMetric(freeze.ms(), "freeze-ms")
 			b.ReportMetric(encode.ms(), "encode-ms")
+			b.ReportMetric(restore.ms(), "restore-ms")
 			b.ReportMetric(calm.ms(), "calm-ms")
 			b.ReportMetric(longest.ms(), "batch-ms")
 			b.ReportMetric(float64(bytes)/1e6, "MB")

@@ -40,6 +40,7 @@ type Local struct {
 	splits  []localSplit // by split
 	due     stream.Time  // the watermark before which the next partial must leave
 	told    stream.Time  // the sender's watermark so far
+	floor   stream.Time  // records at or below it go as they are; see Restore
 	ordered bool
 	idle    bool   // records may come all the same (S11)
 	joins   uint64 // how often the sender came back from being idle; see Downstream
@@ -148,7 +149,7 @@ func NewLocal(s Spec, key []int, ordered bool, refused func(b *stream.Batch, i i
 	if err != nil {
 		return nil, err
 	}
-	l := &Local{cuts: cuts, key: key, hot: 1, ordered: ordered, due: stream.MaxTime, told: stream.MinTime}
+	l := &Local{cuts: cuts, key: key, hot: 1, ordered: ordered, due: stream.MaxTime, told: stream.MinTime, floor: stream.MinTime}
 	if len(key) > 0 {
 		l.hot = s.HotKeys
 	}
@@ -203,7 +204,7 @@ func (l *Local) Process(b *stream.Batch, to Downstream) ([]*stream.Batch, error)
 			l.told = w
 		}
 		var s slice
-		ok := b.Time[i] > l.told
+		ok := b.Time[i] > max(l.told, l.floor)
 		if ok {
 			s, ok = l.cuts.cut(b.Time[i])
 		}

@@ -12,7 +12,8 @@ import (
 // A cut of a Local has a piece for the sender and one for each split that has slices, so
 // that splits can be dealt to other senders: sums are of one split each.
 //
-//	sender  header, its watermark, whether it was idle, how often it has come back
+//	sender  header, its watermark, its floor, whether it was idle, how often it has come
+//	        back
 //	split   header, how many slices; for each, in order: the time of its first record,
 //	        how many sums; for each, in order of their first records: key, cell
 
@@ -36,6 +37,7 @@ func (l *Local) Freeze() func() LocalCut {
 	header := l.header()
 	w.Buf = append(w.Buf, header[:]...)
 	w.I64(int64(l.told))
+	w.I64(int64(l.floor))
 	w.Bool(l.idle)
 	w.U64(l.joins)
 	cut := LocalCut{Sender: w.Buf}
@@ -61,21 +63,26 @@ func (l *Local) Freeze() func() LocalCut {
 // Restore has a new Local of the same configuration go on with some splits. senders has
 // the piece of every sender that the source had, at least one. exact: there is one, and it
 // had these splits; all is as it was. Otherwise the new sender stands at the lowest
-// watermark of all, and has never been idle: so it may add up what one of them would have
-// sent as it was, which comes to the same, and nothing later than its windows' ends.
+// watermark of all, and has never been idle. By arrival the receiver may have come further:
+// as far as the highest, where senders that stood behind were idle. What is not ahead of
+// that goes as it is, since it may be late. In an ordered replay a record is where its own
+// split has it.
 func (l *Local) Restore(senders [][]byte, exact bool, splits []SplitCut) error {
 	for i, sender := range senders {
 		r := state.NewReader(sender)
 		l.readHeader(r, form{layout: localLayout})
-		told, idle, joins := stream.Time(r.I64()), r.Bool(), r.U64()
+		told, floor, idle, joins := stream.Time(r.I64()), stream.Time(r.I64()), r.Bool(), r.U64()
 		if err := r.Err(); err != nil {
 			return fmt.Errorf("state of sender %d: %w", i, err)
 		}
 		if i == 0 || told < l.told {
 			l.told = told
 		}
-		if exact {
-			l.idle, l.joins = idle, joins
+		switch {
+		case exact:
+			l.floor, l.idle, l.joins = floor, idle, joins
+		case !l.ordered:
+			l.floor = max(l.floor, told, floor)
 		}
 	}
 	for _, s := range splits {

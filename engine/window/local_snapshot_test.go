@@ -27,6 +27,11 @@ func (a alone) Joined() uint64  { return a.joins }
 
 func newTestLocal(t *testing.T, seed uint64) *Local {
 	t.Helper()
+	return openLocal(t, seed, true)
+}
+
+func openLocal(t *testing.T, seed uint64, ordered bool) *Local {
+	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 5))
 	s := stepOf(&shape{dropNull: true}, tiles(10, 0), trigger.NewEventTime(), append(fractions(t), builtin(t, "distinct", 1)))
 	if r.IntN(2) == 0 {
@@ -39,7 +44,7 @@ func newTestLocal(t *testing.T, seed uint64) *Local {
 	} else {
 		s.Key = nil
 	}
-	l, err := NewLocal(s, key, true, func(*stream.Batch, int, stream.Window, *udf.Failure) error { return nil })
+	l, err := NewLocal(s, key, ordered, func(*stream.Batch, int, stream.Window, *udf.Failure) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,6 +135,46 @@ func TestSplitsAreDealtToOtherSenders(t *testing.T) {
 	}
 	if sums < 100 {
 		t.Errorf("%d splits had sums: it shows too little", sums)
+	}
+}
+
+// By arrival one sender stood at 100, and one at 50, which was idle: the receiver may stand
+// at 100. The sender that has the splits of both adds up nothing that may be late, before
+// and after another restore, and tells nobody of a watermark that it has not come to.
+func TestASenderThatTakesOverFromOneThatWasIdle(t *testing.T) {
+	first, second := openLocal(t, 0, false), openLocal(t, 0, false)
+	b := batchOf([]row{{"a", 104, 1, 99}})
+	b.Trailing = 100
+	sends(t, first, b, nil)
+	b = batchOf(nil)
+	b.Trailing = 50
+	sends(t, second, b, nil)
+	b = batchOf(nil)
+	b.Trailing, b.Status = 50, stream.BecameIdle
+	sends(t, second, b, nil)
+	one, two := first.Freeze()(), second.Freeze()()
+	l := openLocal(t, 0, false)
+	if err := l.Restore([][]byte{one.Sender, two.Sender}, false, append(one.Splits, two.Splits...)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		at := func(ts stream.Time) []string {
+			b := batchOf([]row{{"a", ts, 1, 60}})
+			b.Split[0] = 1
+			return sends(t, l, b, nil)
+		}
+		if got := at(70); len(got) != 1 || got[0] != "split 1 pos 1 time 70 wm 60" {
+			t.Errorf("a record at 70 leaves %q", got)
+		}
+		if got := at(101); got != nil {
+			t.Errorf("a record at 101 leaves %q, and is to be added up", got)
+		}
+		cut := l.Freeze()()
+		next := openLocal(t, 0, false)
+		if err := next.Restore([][]byte{cut.Sender}, true, cut.Splits); err != nil {
+			t.Fatal(err)
+		}
+		l = next
 	}
 }
 
