@@ -32,14 +32,14 @@ func partOfAgenda(ops []abi.ContentOp, list *table) ([]abi.ContentOp, []*table) 
 
 // agendaBeside is the operations of c, and behind them those of d on accumulators of its own.
 func agendaBeside(c, d *call) []abi.ContentOp {
-	all := slices.Clone(c.agenda)
+	all, rows := slices.Clone(c.agenda), uint32(results(c.agenda))
 	for _, op := range d.agenda {
 		op.Acc += uint32(c.groups)
 		switch op.What {
 		case abi.ApplyRecord:
 			op.Arg += uint32(c.lists[0].rows)
 		case abi.ApplyResult:
-			op.Arg += uint32(results(c.agenda))
+			op.Arg += rows
 		case abi.ApplyMerge:
 			op.Arg += uint32(c.groups)
 		}
