@@ -11,17 +11,20 @@ import (
 	"tidemark/abi/toolchain"
 	"tidemark/host/controller"
 	"tidemark/internal/env"
+	"tidemark/internal/wasmtest"
 )
 
-// scratch is a directory of this run of the tests: in plugins what buildPlugins has built,
-// in code its machine code, so that both are made once.
-var scratch string
+// scratch is a directory of this run of the tests, and compiled one of machine code, which
+// stays.
+var scratch, compiled string
 
 func TestMain(m *testing.M) {
 	var err error
+	if compiled, err = wasmtest.MachineCode(".."); err != nil {
+		panic(err)
+	}
 	if scratch, err = os.MkdirTemp("", "tidemark-test"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		panic(err)
 	}
 	code := m.Run()
 	_ = os.RemoveAll(scratch)
@@ -29,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 // buildPlugins compiles the plug-ins that the jobs use, from their sources, into a
-// directory, which it returns: the rows are those of the tree as it stands.
+// directory, once, and returns it: the rows are those of the tree as it stands.
 func buildPlugins(t *testing.T) string {
 	t.Helper()
 	if err := buildOnce(); err != nil {
@@ -58,7 +61,7 @@ var buildOnce = sync.OnceValue(func() error {
 // openModules opens the cache of compiled plug-ins, as `tidemark run` does.
 func openModules(t *testing.T) controller.Modules {
 	t.Helper()
-	modules, err := controller.OpenModules(t.Context(), env.Real(), filepath.Join(scratch, "code"))
+	modules, err := controller.OpenModules(t.Context(), env.Real(), compiled)
 	if err != nil {
 		t.Fatal(err)
 	}
