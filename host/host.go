@@ -102,12 +102,15 @@ func Serve(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	n, err := ctl.Recover(ctx)
+	resumed, interrupted, err := ctl.Recover(ctx)
 	if err != nil {
 		return err
 	}
-	if n > 0 {
-		o.Log.Warn("jobs of the last process are marked interrupted: a job does not go on after a restart yet", "jobs", n)
+	if resumed > 0 {
+		o.Log.Info("jobs of the last process go on from their checkpoints", "jobs", resumed)
+	}
+	if interrupted > 0 {
+		o.Log.Warn("jobs of the last process are marked interrupted, since they cannot go on", "jobs", interrupted)
 	}
 	m := metrics.New(o.Version.Version, o.Version.Go, o.Version.ABI, ctl.Live, shares.Tenants)
 	server := &http.Server{

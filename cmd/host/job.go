@@ -172,12 +172,13 @@ func newJobResultsCommand() *cobra.Command {
 func newJobStopCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "stop ID", Short: "end a job; nothing is fired", Args: exactly(1, "the id of a job")}
 	r := shownFlags(cmd)
+	savepoint := cmd.Flags().Bool("savepoint", false, "take a savepoint first; if that fails the job goes on")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := r.client()
 		if err != nil {
 			return err
 		}
-		j, err := c.Stop(cmd.Context(), args[0])
+		j, err := c.Stop(cmd.Context(), args[0], *savepoint)
 		if err != nil {
 			return err
 		}

@@ -57,6 +57,25 @@ func jobTable(out io.Writer, j api.Job) {
 	if c := j.CPU; c != nil {
 		t.add("cpu", fmt.Sprintf("%.3f s in %s, %.3f s waited for them; plug-ins burnt %s fuel", c.Seconds, count(c.Turns, "turn"), c.WaitedSeconds, thousands(c.Fuel)))
 	}
+	if c := j.Checkpoints; c != nil {
+		text := fmt.Sprintf("%s completed, %s failed", thousands(c.Completed), thousands(c.Failed))
+		if c.Last > 0 && c.LastAt != nil {
+			text += fmt.Sprintf("; the last one, %d, at %s: %.3f s, %s", c.Last, c.LastAt.UTC().Format("2006-01-02T15:04:05Z"), c.LastSeconds, count(c.LastBytes, "byte"))
+		}
+		t.add("checkpoints", text)
+		if c.LastFailure != "" {
+			t.add("  last failure", c.LastFailure)
+		}
+		if c.Restarts > 0 {
+			t.add("restarts", thousands(c.Restarts))
+		}
+		if c.Restored > 0 {
+			t.add("restored", fmt.Sprintf("checkpoint %d", c.Restored))
+		}
+	}
+	if s := j.Savepoint; s != nil {
+		t.add("savepoint", fmt.Sprint(s.ID))
+	}
 	if j.Report != nil {
 		for _, s := range j.Report.Sources {
 			sourceTable(t, s)

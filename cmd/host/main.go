@@ -61,6 +61,7 @@ func newRootCommand() *cobra.Command {
 		newCheckpointCommand(),
 		newServeCommand(),
 		newJobCommand(),
+		newSavepointCommand(),
 		newTenantCommand(),
 		newTokenCommand(),
 		newPluginCommand(),

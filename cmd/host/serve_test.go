@@ -295,10 +295,30 @@ func TestServe(t *testing.T) {
 		must(t, "waiting for what does not end", code, 124, errs, "")
 		_, errs, code = h.as(t, dir, a, "job", "delete", "endless")
 		must(t, "deleting a live job", code, 4, errs, "stop it first")
-		out, errs, code := h.as(t, dir, a, "job", "stop", "endless")
+		out, errs, code := h.as(t, dir, a, "savepoint", "create", "endless") // which has run for 50 ms
+		must(t, "a savepoint", code, 0, out+errs, "source in")
+		_, errs, code = h.as(t, dir, b, "savepoint", "create", "endless")
+		must(t, "a savepoint of another's job", code, 3, errs, "no job endless")
+		out, errs, code = h.as(t, dir, a, "job", "get", "endless")
+		must(t, "get", code, 0, errs, "")
+		if told := regexp.MustCompile(`checkpoints +1 completed, 0 failed; the last one, 1, at 20.*: 0\.\d{3} s, [\d,]+ bytes`); !told.MatchString(out) {
+			t.Errorf("what became of its checkpoints is not in\n%s", out)
+		}
+		out, errs, code = h.as(t, dir, a, "job", "stop", "endless", "--savepoint")
 		must(t, "stop", code, 0, out+errs, "stopped")
+		out, errs, code = h.as(t, dir, a, "savepoint", "list", "endless")
+		must(t, "list of savepoints", code, 0, errs, "")
+		if strings.Count(out, "savepoint  20") != 2 {
+			t.Errorf("there are not two savepoints in\n%s", out)
+		}
+		_, errs, code = h.as(t, dir, a, "savepoint", "create", "endless")
+		must(t, "a savepoint of a stopped job", code, 4, errs, "job endless is stopped: a savepoint is taken of a job that runs")
 		out, errs, code = h.as(t, dir, a, "job", "results", "endless")
 		must(t, "results", code, 0, errs, "not complete")
+		// What a savepoint covers is published.
+		if !strings.Contains(out, `"start":"1970-01-01T00:00:00.000Z"`) {
+			t.Errorf("the first window is not in: %s", out)
+		}
 		// The watermark has passed the first window; the one that it stands in does not fire.
 		if strings.Contains(out, `"start":"1970-01-01T00:00:05.000Z"`) {
 			t.Errorf("a stop has fired: %s", out)
@@ -326,12 +346,20 @@ func TestServe(t *testing.T) {
 	h = serve(t, dir)
 	t.Run("a restart keeps jobs, results and tokens", func(t *testing.T) {
 		results(t, h)
-		out, errs, code := h.as(t, dir, a, "job", "get", "cut")
-		must(t, "get", code, 0, out+errs, "interrupted")
+		out, errs, code := h.as(t, dir, a, "savepoint", "create", "cut")
+		for code == 4 && (strings.Contains(errs, "is starting:") || strings.Contains(errs, "is created:")) { // until it runs
+			out, errs, code = h.as(t, dir, a, "savepoint", "create", "cut")
+		}
+		must(t, "a job that goes on", code, 0, out+errs, "source in")
+		out, errs, code = h.as(t, dir, a, "job", "get", "cut")
+		must(t, "get", code, 0, out+errs, "running")
+		if !regexp.MustCompile(`restarts +1\n`).MatchString(out) {
+			t.Errorf("that it goes on is not told:\n%s", out)
+		}
 		out, errs, code = h.as(t, dir, a, "job", "submit", "job.yaml", "--id", "two", "--wait")
 		must(t, "submit", code, 0, out+errs, "finished")
 	})
-	if code, log := h.end(t, syscall.SIGTERM); code != 0 || !strings.Contains(log, "marked interrupted") {
+	if code, log := h.end(t, syscall.SIGTERM); code != 0 || !strings.Contains(log, "go on from their checkpoints") {
 		t.Errorf("exit code %d, log:\n%s", code, log)
 	}
 	_, errs, code = h.as(t, dir, a, "job", "list")

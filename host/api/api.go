@@ -99,6 +99,8 @@ func (s *server) routes() []route {
 		{"GET", "/v1/jobs/{id}", false, s.getJob},
 		{"GET", "/v1/jobs/{id}/results", false, s.results},
 		{"POST", "/v1/jobs/{id}/stop", false, s.stop},
+		{"POST", "/v1/jobs/{id}/savepoints", false, s.savepoint},
+		{"GET", "/v1/jobs/{id}/checkpoints", false, s.listSaved},
 		{"DELETE", "/v1/jobs/{id}", false, s.deleteJob},
 	}
 }
@@ -392,7 +394,7 @@ func (s *server) stop(w http.ResponseWriter, r *http.Request, id tenant.ID) erro
 	if err != nil {
 		return err
 	}
-	q, err := query(r, "wait")
+	q, err := query(r, "wait", "savepoint")
 	if err != nil {
 		return err
 	}
@@ -400,7 +402,21 @@ func (s *server) stop(w http.ResponseWriter, r *http.Request, id tenant.ID) erro
 	if err != nil {
 		return err
 	}
-	v, err := s.Controller.Stop(r.Context(), id, name, d)
+	savepoint, err := truth("savepoint", q["savepoint"])
+	if err != nil {
+		return err
+	}
+	var v controller.View
+	var saved *Checkpoint
+	if savepoint {
+		var made controller.Saved
+		if v, made, err = s.Controller.StopSaved(r.Context(), id, name, d); err == nil {
+			c := wireSaved(made)
+			saved = &c
+		}
+	} else {
+		v, err = s.Controller.Stop(r.Context(), id, name, d)
+	}
 	if err != nil {
 		return err
 	}
@@ -408,7 +424,56 @@ func (s *server) stop(w http.ResponseWriter, r *http.Request, id tenant.ID) erro
 	if !controller.State(v.State).Ended() {
 		status = http.StatusAccepted
 	}
-	writeJSON(w, status, wireJob(v, true))
+	j := wireJob(v, true)
+	j.Savepoint = saved
+	writeJSON(w, status, j)
+	return nil
+}
+
+// truth reads a parameter that is true or false; left out it is false.
+func truth(name, text string) (bool, error) {
+	switch text {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	}
+	return false, fault.Userf("%s: must be true or false, is %q", name, text)
+}
+
+func (s *server) savepoint(w http.ResponseWriter, r *http.Request, id tenant.ID) error {
+	name, err := jobID(r)
+	if err != nil {
+		return err
+	}
+	if _, err := query(r); err != nil {
+		return err
+	}
+	saved, err := s.Controller.Savepoint(r.Context(), id, name)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusCreated, wireSaved(saved))
+	return nil
+}
+
+func (s *server) listSaved(w http.ResponseWriter, r *http.Request, id tenant.ID) error {
+	name, err := jobID(r)
+	if err != nil {
+		return err
+	}
+	if _, err := query(r); err != nil {
+		return err
+	}
+	all, err := s.Controller.Saved(r.Context(), id, name)
+	if err != nil {
+		return err
+	}
+	out := SavedList{Checkpoints: []Checkpoint{}}
+	for _, c := range all {
+		out.Checkpoints = append(out.Checkpoints, wireSaved(c))
+	}
+	writeJSON(w, http.StatusOK, out)
 	return nil
 }
 

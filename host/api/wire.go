@@ -29,7 +29,7 @@ type Plugins struct {
 	Plugins []Plugin `json:"plugins"`
 }
 
-// Job is a submitted job. Lists leave out the report and the CPU.
+// Job is a submitted job. Lists leave out the report, the CPU and the checkpoints.
 type Job struct {
 	ID       string     `json:"id"`
 	Name     string     `json:"name"` // as the job file has it
@@ -41,8 +41,46 @@ type Job struct {
 	Silent   bool       `json:"silent,omitempty"` // it runs, and did not answer in time; the report is old
 	Warnings []string   `json:"warnings,omitempty"`
 	CPU      *CPU       `json:"cpu,omitempty"`
-	Outputs  []Output   `json:"outputs"`
-	Report   *Report    `json:"report,omitempty"`
+	// Checkpoints is what became of them; left out where none were tried and none restored.
+	Checkpoints *Checkpoints `json:"checkpoints,omitempty"`
+	// Savepoint is the one that a stop has taken, in its answer.
+	Savepoint *Checkpoint `json:"savepoint,omitempty"`
+	Outputs   []Output    `json:"outputs"`
+	Report    *Report     `json:"report,omitempty"`
+}
+
+// Checkpoints is what became of the checkpoints of a job.
+type Checkpoints struct {
+	Completed   int64      `json:"completed"`
+	Failed      int64      `json:"failed"`
+	Restarts    int64      `json:"restarts"`               // runs behind a failed one, or from another process
+	Restored    uint64     `json:"restored,omitempty"`     // the checkpoint that the last run began from
+	Last        uint64     `json:"last,omitempty"`         // the last one that was completed
+	LastAt      *time.Time `json:"last_at,omitempty"`      // when
+	LastSeconds float64    `json:"last_seconds,omitempty"` // how long it took
+	LastBytes   int64      `json:"last_bytes,omitempty"`   // that were written for it
+	LastFailure string     `json:"last_failure,omitempty"` // why the last one that failed did
+}
+
+// Checkpoint is a checkpoint or savepoint of a job.
+type Checkpoint struct {
+	ID      uint64        `json:"id,omitempty"`
+	Kind    string        `json:"kind,omitempty"` // periodic, savepoint, stop or final
+	Taken   *time.Time    `json:"taken,omitempty"`
+	Bytes   int64         `json:"bytes,omitempty"`
+	Summary []SummaryLine `json:"summary,omitempty"` // how far the job was, for people
+	Damaged string        `json:"damaged,omitempty"` // why it cannot be read; then there is nothing else
+}
+
+// SummaryLine is a line about one operator.
+type SummaryLine struct {
+	Of   string `json:"of"`
+	Text string `json:"text"`
+}
+
+// SavedList is a list of checkpoints and savepoints, the oldest first.
+type SavedList struct {
+	Checkpoints []Checkpoint `json:"checkpoints"`
 }
 
 // CPU is what a job has had of the processors until now. Its tasks hold turns while they
@@ -152,9 +190,20 @@ func wireJob(v controller.View, withReport bool) Job {
 	}
 	if withReport {
 		j.Report = wireReport(v.Report)
+		if t := v.Tally; t != (controller.Tally{}) {
+			j.Checkpoints = &Checkpoints{t.Completed, t.Failed, t.Restarts, t.Restored, t.Last, set(t.At), t.Took.Seconds(), t.Bytes, t.Why}
+		}
 		j.CPU = &CPU{v.CPU.Turns, v.CPU.Time.Seconds(), v.CPU.Fuel, v.CPU.Waited.Seconds()}
 	}
 	return j
+}
+
+func wireSaved(s controller.Saved) Checkpoint {
+	c := Checkpoint{ID: s.ID, Kind: string(s.Kind), Taken: set(s.Taken), Bytes: s.Bytes, Damaged: s.Damaged}
+	for _, kv := range s.Summary {
+		c.Summary = append(c.Summary, SummaryLine{kv.Key, kv.Value})
+	}
+	return c
 }
 
 func contains(list []Output, o Output) bool {

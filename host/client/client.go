@@ -158,10 +158,28 @@ func (c *Client) Job(ctx context.Context, id string, wait time.Duration) (j api.
 	return j, err
 }
 
-// Stop asks a job to end and waits for that as the host is set up.
-func (c *Client) Stop(ctx context.Context, id string) (j api.Job, err error) {
-	err = c.call(ctx, request{method: "POST", path: jobPath(id) + "/stop"}, &j)
+// Stop asks a job to end and waits for that as the host is set up. savepoint: the job takes
+// one first.
+func (c *Client) Stop(ctx context.Context, id string, savepoint bool) (j api.Job, err error) {
+	q := url.Values{}
+	if savepoint {
+		q.Set("savepoint", "true")
+	}
+	err = c.call(ctx, request{method: "POST", path: jobPath(id) + "/stop", query: q}, &j)
 	return j, err
+}
+
+// Savepoint has a running job take a savepoint, and waits for it.
+func (c *Client) Savepoint(ctx context.Context, id string) (s api.Checkpoint, err error) {
+	err = c.call(ctx, request{method: "POST", path: jobPath(id) + "/savepoints"}, &s)
+	return s, err
+}
+
+// Checkpoints lists the checkpoints and savepoints of a job, the oldest first.
+func (c *Client) Checkpoints(ctx context.Context, id string) ([]api.Checkpoint, error) {
+	var out api.SavedList
+	err := c.call(ctx, request{method: "GET", path: jobPath(id) + "/checkpoints"}, &out)
+	return out.Checkpoints, err
 }
 
 // Delete forgets a job that has ended.

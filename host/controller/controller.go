@@ -10,11 +10,13 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"tidemark/engine"
+	"tidemark/engine/checkpoint"
 	"tidemark/engine/job"
 	"tidemark/host/catalog"
 	"tidemark/host/registry"
@@ -67,9 +69,10 @@ type live struct {
 	record   catalog.Job
 	changed  chan struct{} // closed at the next change of state
 	engine   *engine.Job   // set while it runs
+	recovery *Recovery     // nil: it takes no checkpoints; the job's goroutine owns it
+	counter  *Counter
 	report   engine.Report // the last one that was seen
 	warnings []string
-	restarts int
 }
 
 const (
@@ -95,31 +98,100 @@ func New(o Options) (*Controller, error) {
 	return &Controller{o: o, live: map[jobKey]*live{}, claims: map[jobKey]chan struct{}{}}, nil
 }
 
-// Recover marks the jobs that were alive when the last process ended, and returns
-// how many there were. To be called before the first Submit.
-func (c *Controller) Recover(ctx context.Context) (int, error) {
-	lost, err := c.o.Catalog.JobsIn(ctx, alive)
+// Recover takes over the jobs of the last process: those with checkpoints go on, the others
+// are marked as interrupted if they were alive. It returns how many there were of each. To be
+// called before the first Submit.
+func (c *Controller) Recover(ctx context.Context) (resumed, interrupted int, err error) {
+	left, err := c.o.Catalog.JobsIn(ctx, append(slices.Clone(alive), string(Interrupted)))
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	for _, j := range lost {
-		to, _, err := Next(State(j.State), Lost)
-		if err != nil {
-			return 0, fault.Corruptf("job %s of %s: %w", j.ID, j.Tenant, err)
+	for _, j := range left {
+		was := State(j.State)
+		why := c.resume(ctx, j)
+		if why == nil {
+			resumed++
+			continue
 		}
-		j.Message = fmt.Sprintf("the host ended while the job was %s; %s", j.State, startOver)
+		if was == Interrupted {
+			continue
+		}
+		to, _, err := Next(was, Lost)
+		if err != nil {
+			return 0, 0, fault.Corruptf("job %s of %s: %w", j.ID, j.Tenant, err)
+		}
+		j.Message = fmt.Sprintf("the host ended while the job was %s; %s", j.State, c.forOwner(j, why.Error()))
 		j.State, j.Ended = string(to), c.o.Machine.Clock.Now()
 		if err := c.o.Catalog.UpdateJob(ctx, j); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
-		c.o.Log.Warn("job interrupted by the end of the last process", "tenant", j.Tenant, "job", j.ID)
+		interrupted++
+		c.o.Log.Warn("job interrupted by the end of the last process", "tenant", j.Tenant, "job", j.ID, "why", why)
 	}
-	return len(lost), nil
+	return resumed, interrupted, nil
+}
+
+// resume has a job of the last process go on from its checkpoints. The error says why it
+// cannot.
+func (c *Controller) resume(ctx context.Context, j catalog.Job) error {
+	k := jobKey{j.Tenant, j.ID}
+	to, _, err := Next(State(j.State), Resume)
+	if err != nil {
+		return err
+	}
+	if State(j.State) == Interrupted {
+		// One that a host without checkpoints has left is not begun anew behind its owner's
+		// back.
+		if _, err := c.o.Machine.FS.Stat(c.checkpoints(k)); err != nil {
+			return err
+		}
+	}
+	loaded, err := c.load(ctx, k, j.YAML)
+	if err != nil {
+		return fmt.Errorf("it cannot go on: %w", err)
+	}
+	if loaded.Graph.Settings.Checkpoint == nil {
+		return errors.New(startOver)
+	}
+	v, err := stored(j)
+	if err != nil {
+		return err
+	}
+	j.State, j.Message, j.Ended = string(to), "", time.Time{}
+	if err := c.o.Catalog.UpdateJob(ctx, j); err != nil {
+		return err
+	}
+	if !c.launch(k, loaded, j, Begin{Again: true}, v.Tally) {
+		return errHostEnds
+	}
+	c.o.Log.Info("job goes on from the last process", "tenant", j.Tenant, "job", j.ID)
+	return nil
 }
 
 // dir is where a job of a tenant writes.
 func (c *Controller) dir(k jobKey) string {
 	return filepath.Join(c.o.Data, "jobs", string(k.tenant), string(k.id))
+}
+
+// checkpoints is where those of a job of a tenant lie: not where it writes, since its results
+// may have any name there.
+func (c *Controller) checkpoints(k jobKey) string {
+	return filepath.Join(c.o.Data, "checkpoints", string(k.tenant), string(k.id))
+}
+
+// load reads and checks the job file of a tenant.
+func (c *Controller) load(ctx context.Context, k jobKey, yaml []byte) (*Loaded, error) {
+	return Load(ctx, LoadRequest{
+		YAML: yaml, Name: "job.yaml", Dir: c.dir(k), Machine: c.o.Machine, Modules: c.o.Modules,
+		Tenant: &Tenancy{Inputs: c.o.Inputs, Find: func(p *job.Plugin) error {
+			found, err := c.o.Registry.Resolve(ctx, k.tenant, p.Ref)
+			if err != nil {
+				return err
+			}
+			p.File, p.Digest = c.o.Registry.Path(found.Digest), found.Digest
+			return nil
+		}},
+	})
 }
 
 // Submit checks a job file and starts the job. An empty id gets a random one. The
@@ -135,17 +207,7 @@ func (c *Controller) Submit(ctx context.Context, id tenant.ID, name catalog.JobI
 		}
 	}
 	k := jobKey{id, name}
-	loaded, err := Load(ctx, LoadRequest{
-		YAML: yaml, Name: "job.yaml", Dir: c.dir(k), Machine: c.o.Machine, Modules: c.o.Modules,
-		Tenant: &Tenancy{Inputs: c.o.Inputs, Find: func(p *job.Plugin) error {
-			found, err := c.o.Registry.Resolve(ctx, id, p.Ref)
-			if err != nil {
-				return err
-			}
-			p.File, p.Digest = c.o.Registry.Path(found.Digest), found.Digest
-			return nil
-		}},
-	})
+	loaded, err := c.load(ctx, k, yaml)
 	if err != nil {
 		return View{}, false, err
 	}
@@ -259,13 +321,13 @@ func (c *Controller) add(ctx context.Context, loaded *Loaded, j catalog.Job) (ca
 		return kept, false, err
 	}
 	// A crash in the middle of a deletion may have left files.
-	err = removeTree(c.o.Machine.FS, c.dir(k))
+	err = errors.Join(removeTree(c.o.Machine.FS, c.dir(k)), removeTree(c.o.Machine.FS, c.checkpoints(k)))
 	if err == nil {
 		err = c.o.Machine.FS.MkdirAll(c.dir(k), 0o700)
 	}
 	if err != nil {
 		err = fmt.Errorf("job directory: %w", err)
-	} else if !c.launch(k, loaded, j) {
+	} else if !c.launch(k, loaded, j, Begin{}, Tally{}) {
 		err = errHostEnds
 	}
 	if err != nil {
@@ -277,8 +339,8 @@ func (c *Controller) add(ctx context.Context, loaded *Loaded, j catalog.Job) (ca
 }
 
 // launch starts a job's goroutine; false means that the host ends. The caller has the
-// claim.
-func (c *Controller) launch(k jobKey, loaded *Loaded, j catalog.Job) bool {
+// claim. counted is what an earlier process has counted of it.
+func (c *Controller) launch(k jobKey, loaded *Loaded, j catalog.Job, begin Begin, counted Tally) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -286,7 +348,14 @@ func (c *Controller) launch(k jobKey, loaded *Loaded, j catalog.Job) bool {
 	}
 	// The job outlives the request that brought it.
 	run, cancel := context.WithCancelCause(context.Background())
-	l := &live{cancel: cancel, done: make(chan struct{}), turns: c.o.Turns.Job(string(k.tenant)), record: j, changed: make(chan struct{})}
+	l := &live{cancel: cancel, done: make(chan struct{}), turns: c.o.Turns.Job(string(k.tenant)), record: j, changed: make(chan struct{}), counter: NewCounter(c.o.Machine.Clock)}
+	if begin.Again {
+		l.counter.resume(counted)
+	}
+	if loaded.Graph.Settings.Checkpoint != nil {
+		log := checkpoint.Open(checkpoint.OpenLocal(c.o.Machine.FS, c.checkpoints(k)), c.o.Machine.Rand)
+		l.recovery = NewRecovery(log, loaded.Graph, false, begin)
+	}
 	l.life = NewLife(func(ch Change) { c.moved(l, ch) })
 	c.live[k] = l
 	c.work.Add(1)
@@ -295,10 +364,19 @@ func (c *Controller) launch(k jobKey, loaded *Loaded, j catalog.Job) bool {
 		defer close(l.done)
 		defer cancel(nil)
 		defer l.turns.Close()
+		if l.recovery != nil {
+			defer func() {
+				if err := l.recovery.Close(); err != nil {
+					c.o.Log.Error("checkpoints not closed", "tenant", k.tenant, "job", k.id, "error", err)
+				}
+			}()
+		}
 		// The error is in the record by now, which is how the owner learns of it.
 		_, _ = loaded.Run(run, l.life, RunOptions{
 			FirstStart: j.Created,
 			Turns:      l.turns,
+			Recovery:   l.recovery,
+			Begins:     func(from Origin) { c.begins(l, from) },
 			Observe:    func(e engine.Event) { c.observe(l, e) },
 			Up: func(ej *engine.Job) {
 				c.mu.Lock()
@@ -323,7 +401,6 @@ func (c *Controller) moved(l *live, ch Change) {
 	}
 	switch ch.State {
 	case Restarting:
-		l.restarts++
 		r.Message = c.forOwner(r, ch.WhyAgain())
 		l.warn(r.Message)
 	case Starting:
@@ -334,6 +411,9 @@ func (c *Controller) moved(l *live, ch Change) {
 		switch ch.State {
 		case Interrupted:
 			r.Message = "the host was shut down while the job was running; " + startOver
+			if l.recovery != nil {
+				r.Message = "the host was shut down while the job was running; it goes on when the host starts again"
+			}
 		case Failed:
 			r.Message = c.forOwner(r, ch.Err.Error())
 		}
@@ -369,7 +449,9 @@ const startOver = "what it had written stays unpublished. Submit it again under 
 
 // forOwner takes the host's own directories out of a text that a tenant will read.
 func (c *Controller) forOwner(j catalog.Job, text string) string {
-	text = strings.ReplaceAll(text, c.dir(jobKey{j.Tenant, j.ID})+string(filepath.Separator), "")
+	k := jobKey{j.Tenant, j.ID}
+	text = strings.ReplaceAll(text, c.dir(k)+string(filepath.Separator), "")
+	text = strings.ReplaceAll(text, c.checkpoints(k), "checkpoints")
 	if c.o.Inputs != "" {
 		text = strings.ReplaceAll(text, c.o.Inputs+string(filepath.Separator), "")
 	}
@@ -378,7 +460,7 @@ func (c *Controller) forOwner(j catalog.Job, text string) string {
 
 // account is what is stored of a job's report.
 func (l *live) account() []byte {
-	raw, err := json.Marshal(account{l.report, l.warnings, l.turns.Account(), l.restarts})
+	raw, err := json.Marshal(account{l.report, l.warnings, l.turns.Account(), *l.counter.Now()})
 	if err != nil {
 		panic("BUG: report: " + err.Error())
 	}
@@ -389,10 +471,21 @@ type account struct {
 	Report   engine.Report `json:"report"`
 	Warnings []string      `json:"warnings,omitempty"`
 	CPU      turns.Account `json:"cpu"`
-	Restarts int           `json:"restarts,omitempty"`
+	Tally    Tally         `json:"checkpoints"`
+}
+
+// begins takes note of where a run of a job begins.
+func (c *Controller) begins(l *live, from Origin) {
+	l.counter.Begin(from)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, text := range from.Warnings {
+		l.warn("a checkpoint is damaged, the one before is taken: " + c.forOwner(l.record, text))
+	}
 }
 
 func (c *Controller) observe(l *live, e engine.Event) {
+	l.counter.Observe(e)
 	w, ok := e.(engine.Warning)
 	if !ok {
 		return
@@ -415,7 +508,7 @@ type View struct {
 	Report   engine.Report
 	Warnings []string
 	CPU      turns.Account // what it has had until now
-	Restarts int           // how often it was started again
+	Tally    Tally         // of its checkpoints and restarts
 	Outputs  []Output
 	// Silent: the job is running and did not tell how far it is in time, so Report is
 	// the last that is known. A plug-in that takes seconds for a batch does this.
@@ -461,7 +554,7 @@ func stored(r catalog.Job) (View, error) {
 			return View{}, fault.Corruptf("job %s of %s: %w", r.ID, r.Tenant, err)
 		}
 	}
-	v.Report, v.Warnings, v.CPU, v.Restarts = a.Report, a.Warnings, a.CPU, a.Restarts
+	v.Report, v.Warnings, v.CPU, v.Tally = a.Report, a.Warnings, a.CPU, a.Tally
 	return v, nil
 }
 
@@ -626,7 +719,7 @@ func (c *Controller) Delete(ctx context.Context, id tenant.ID, name catalog.JobI
 	c.mu.Lock()
 	delete(c.live, k)
 	c.mu.Unlock()
-	return fault.As(fault.ErrExternal, removeTree(c.o.Machine.FS, c.dir(k)))
+	return fault.As(fault.ErrExternal, errors.Join(removeTree(c.o.Machine.FS, c.dir(k)), removeTree(c.o.Machine.FS, c.checkpoints(k))))
 }
 
 // Results opens an output of a job from a position on. of names the step or source

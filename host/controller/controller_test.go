@@ -266,7 +266,7 @@ func TestStopAndShutdown(t *testing.T) {
 	c, ctx := s.start(t), t.Context()
 	s.write(t, "in.jsonl", threeAndABadOne)
 	submit(t, c, "a", "stopped", jobFile("in.jsonl", true))
-	submit(t, c, "a", "cut", jobFile("in.jsonl", true))
+	submit(t, c, "a", "cut", strings.Replace(jobFile("in.jsonl", true), "version: 1", "version: 1\nsettings: {checkpoint: off}", 1))
 	_, err := c.Stop(ctx, "a", "nobody", 0)
 	wantClass(t, "a job that is not there", err, fault.ErrUnknown)
 	if err := c.Delete(ctx, "a", "stopped"); !errors.Is(err, fault.ErrConflict) {
@@ -286,8 +286,8 @@ func TestStopAndShutdown(t *testing.T) {
 	// The process is gone; the next one finds what is left.
 	next := s.start(t)
 	defer closeAll(t, next)
-	if n, err := next.Recover(ctx); err != nil || n != 0 {
-		t.Errorf("an orderly end leaves nothing to recover: %d, %v", n, err)
+	if resumed, n, err := next.Recover(ctx); err != nil || n != 0 || resumed != 0 {
+		t.Errorf("an orderly end without checkpoints leaves nothing to recover: %d, %d, %v", resumed, n, err)
 	}
 	if v, err := next.Get(ctx, "a", "cut"); err != nil || State(v.State) != Interrupted || !strings.Contains(v.Message, "shut down") {
 		t.Errorf("a job that ran at the shutdown: %s, %q, %v", v.State, v.Message, err)
@@ -318,8 +318,9 @@ func TestACrashLeavesInterruptedJobs(t *testing.T) {
 	}
 	c := s.start(t)
 	defer closeAll(t, c)
-	if n, err := c.Recover(ctx); err != nil || n != 4 {
-		t.Fatalf("recovered %d, %v", n, err)
+	// Their file is none, so they cannot go on.
+	if resumed, n, err := c.Recover(ctx); err != nil || n != 4 || resumed != 0 {
+		t.Fatalf("resumed %d, marked %d, %v", resumed, n, err)
 	}
 	for id, want := range map[catalog.JobID]State{"made": Interrupted, "starting": Interrupted, "running": Interrupted, "stopping": Interrupted, "done": Finished} {
 		v, err := c.Get(ctx, "a", id)

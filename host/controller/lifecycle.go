@@ -50,6 +50,8 @@ const (
 	Again Event = "again" // the wait before that is over
 	Halt  Event = "halt"  // the engine returned because it was stopped
 	Lost  Event = "lost"  // the host found it alive in its records when it started
+	// Resume: likewise, or interrupted, and it can go on from a checkpoint.
+	Resume Event = "resume"
 )
 
 // Action is what the caller has to do after a transition.
@@ -67,14 +69,16 @@ var transitions = map[State]map[Event]struct {
 	to State
 	do Action
 }{
-	Created:    {Start: {Starting, Launch}, Stop: {Stopped, Nothing}, Lost: {Interrupted, Nothing}},
-	Starting:   {Up: {Running, Nothing}, Fail: {Failed, Nothing}, Retry: {Restarting, Wait}, Halt: {Stopped, Nothing}, Stop: {Stopping, Cancel}, Lost: {Interrupted, Nothing}},
-	Running:    {Done: {Finished, Nothing}, Fail: {Failed, Nothing}, Retry: {Restarting, Wait}, Halt: {Stopped, Nothing}, Stop: {Stopping, Cancel}, Lost: {Interrupted, Nothing}},
-	Restarting: {Again: {Starting, Launch}, Halt: {Stopped, Nothing}, Stop: {Stopping, Cancel}, Lost: {Interrupted, Nothing}},
+	Created:    {Start: {Starting, Launch}, Stop: {Stopped, Nothing}, Lost: {Interrupted, Nothing}, Resume: {Created, Launch}},
+	Starting:   {Up: {Running, Nothing}, Fail: {Failed, Nothing}, Retry: {Restarting, Wait}, Halt: {Stopped, Nothing}, Stop: {Stopping, Cancel}, Lost: {Interrupted, Nothing}, Resume: {Created, Launch}},
+	Running:    {Done: {Finished, Nothing}, Fail: {Failed, Nothing}, Retry: {Restarting, Wait}, Halt: {Stopped, Nothing}, Stop: {Stopping, Cancel}, Lost: {Interrupted, Nothing}, Resume: {Created, Launch}},
+	Restarting: {Again: {Starting, Launch}, Halt: {Stopped, Nothing}, Stop: {Stopping, Cancel}, Lost: {Interrupted, Nothing}, Resume: {Created, Launch}},
 	// The end of the input may win the race against a stop: then all rows are out,
 	// and that is what is said. An engine that comes up meanwhile stays in stopping.
 	// A second stop changes nothing. It is not started again, whatever it fails of.
 	Stopping: {Up: {Stopping, Nothing}, Done: {Finished, Nothing}, Fail: {Failed, Nothing}, Halt: {Stopped, Nothing}, Stop: {Stopping, Nothing}, Lost: {Interrupted, Nothing}},
+	// Nothing happens any more in this process.
+	Interrupted: {Resume: {Created, Launch}},
 }
 
 // Next is the state machine: pure. An event that makes no sense in a state is an

@@ -36,6 +36,8 @@ func TestLife(t *testing.T) {
 		{"a stop ends the wait", []Event{Start, Up, Retry, Stop, Halt}, Stopped, Nothing},
 		{"the end of ctx is seen before the stop", []Event{Start, Up, Retry, Halt}, Stopped, Nothing},
 		{"a crash while it waits", []Event{Start, Up, Retry, Lost}, Interrupted, Nothing},
+		{"another process goes on with it", []Event{Start, Up, Resume}, Created, Launch},
+		{"also if it was told that it is interrupted", []Event{Start, Up, Lost, Resume}, Created, Launch},
 		{"a start launches", []Event{Start}, Starting, Launch},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -54,7 +56,7 @@ func TestLife(t *testing.T) {
 }
 
 func TestAJobThatStopsIsNotStartedAgain(t *testing.T) {
-	for _, e := range []Event{Retry, Again} {
+	for _, e := range []Event{Retry, Again, Resume} {
 		if to, do, err := Next(Stopping, e); !errors.Is(err, fault.ErrConflict) {
 			t.Errorf("%s: (%s, %q, %v)", e, to, do, err)
 		}
@@ -62,7 +64,7 @@ func TestAJobThatStopsIsNotStartedAgain(t *testing.T) {
 }
 
 func TestEveryStateAndEvent(t *testing.T) {
-	events := []Event{Start, Up, Stop, Done, Fail, Retry, Again, Halt, Lost}
+	events := []Event{Start, Up, Stop, Done, Fail, Retry, Again, Halt, Lost, Resume}
 	for _, s := range []State{Created, Starting, Running, Restarting, Stopping, Finished, Failed, Stopped, Interrupted} {
 		allowed := 0
 		for _, e := range events {
@@ -75,7 +77,11 @@ func TestEveryStateAndEvent(t *testing.T) {
 				t.Errorf("%s, %s: refused as (%s, %q, %v); a refusal changes nothing", s, e, to, do, err)
 			}
 		}
-		if s.Ended() != (allowed == 0) {
+		want := 0
+		if s == Interrupted {
+			want = 1 // another process may resume it
+		}
+		if s.Ended() != (allowed == want) {
 			t.Errorf("%s: Ended is %v with %d events allowed", s, s.Ended(), allowed)
 		}
 	}

@@ -18,6 +18,9 @@ type Begin struct {
 	Fresh bool                   // from nothing, whatever there is
 	From  *checkpoint.Checkpoint // from this one, which may be another job's
 	Drop  []string               // operators whose state in From is given up
+	// Again: the job has run before, so that a run which does not come up for an outside
+	// reason is followed by another.
+	Again bool
 }
 
 // Origin is where one run of the engine begins.
@@ -36,14 +39,14 @@ type Recovery struct {
 	meta  checkpoint.Meta
 	ops   []job.Operator
 	runs  int
-	known bool // a run has gone on from a checkpoint
+	known bool // the job has run before this process
 }
 
 // NewRecovery makes the recovery of a job whose checkpoints are in log. complete is as in
 // RunOptions.
 func NewRecovery(log *checkpoint.Log, g *job.Graph, complete bool, start Begin) *Recovery {
 	ops := job.Describe(g, complete, func(s *job.Step) string { return layoutOf(g, s) })
-	return &Recovery{log: log, start: start, ops: ops, meta: metaOf(g, ops)}
+	return &Recovery{log: log, start: start, ops: ops, meta: metaOf(g, ops), known: start.Again}
 }
 
 // Close lets other processes run the job.

@@ -12,7 +12,7 @@ import (
 type Tally struct {
 	Completed int64         `json:"completed"`
 	Failed    int64         `json:"failed"`
-	Restarts  int64         `json:"restarts"`           // runs that followed a failed one
+	Restarts  int64         `json:"restarts"`           // runs that followed a failed one, or went on in another process
 	Restored  uint64        `json:"restored,omitempty"` // the checkpoint that the last run began from; 0: none
 	Last      uint64        `json:"last,omitempty"`     // the last one that was completed; 0: none yet
 	At        time.Time     `json:"at,omitzero"`        // when it was
@@ -29,8 +29,11 @@ type Counter struct {
 	runs  int
 }
 
-// NewTally makes a counter.
+// NewCounter makes a counter.
 func NewCounter(clock env.Clock) *Counter { return &Counter{clock: clock} }
+
+// resume goes on with what an earlier process has counted of the job.
+func (c *Counter) resume(t Tally) { c.now, c.runs = t, 1 }
 
 // Begin takes note of a run.
 func (c *Counter) Begin(from Origin) {

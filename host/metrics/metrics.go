@@ -65,6 +65,12 @@ var (
 	jobState  = name("job_state", "1 for the state that the job is in.", "state")
 	jobSilent = name("job_silent", "1 if the job runs and does not answer: a plug-in takes long for a batch.")
 
+	jobCheckpoints       = name("job_checkpoints_total", "Checkpoints and savepoints, by what became of them: completed or failed.", reasonLabel)
+	jobCheckpointSeconds = name("job_checkpoint_seconds", "How long the last completed one took.")
+	jobCheckpointBytes   = name("job_checkpoint_bytes", "Bytes that were written for it.")
+	jobCheckpointTime    = name("job_checkpoint_time_seconds", "When it was completed, seconds since 1970: time() less this is its age.")
+	jobRestarts          = name("job_restarts_total", "Runs that went on behind a failed one, or from another process.")
+
 	sourceRead    = name("source_read_records_total", "Records read.", operatorLabel)
 	sourceRefused = name("source_refused_records_total", "Records set aside by the source: bad, or quarantined for the clock.", operatorLabel, reasonLabel)
 	sourcePassed  = name("source_passed_records_total", "Records passed on to steps.", operatorLabel)
@@ -94,7 +100,7 @@ var (
 	cpuFuel    = ofTenant("tenant_fuel_total", "Fuel that its plug-ins burnt: instructions, as abi/SPEC.md counts them.")
 	cpuWaited  = ofTenant("tenant_turn_wait_seconds_total", "Time that its tasks, all together, waited for a turn.")
 
-	all = []series{jobState, jobSilent, sourceRead, sourceRefused, sourcePassed, splitRead, splitWatermark, splitHigh, splitIdle, splitFinished,
+	all = []series{jobState, jobSilent, jobCheckpoints, jobCheckpointSeconds, jobCheckpointBytes, jobCheckpointTime, jobRestarts, sourceRead, sourceRefused, sourcePassed, splitRead, splitWatermark, splitHigh, splitIdle, splitFinished,
 		stepRecords, stepBehind, stepLateAccepted, stepPartials, stepOpen, stepPanes, stepState, stepRows, stepUpdates, stepWatermark, sinkRows}
 
 	ofTenants = []series{cpuTurns, cpuSeconds, cpuFuel, cpuWaited}
@@ -190,6 +196,15 @@ func collect(out chan<- prometheus.Metric, v controller.View) {
 	tenant, job := string(v.Tenant), string(v.ID)
 	jobState.gauge(out, 1, tenant, job, v.State)
 	jobSilent.gauge(out, truth(v.Silent), tenant, job)
+	c := &v.Tally
+	jobCheckpoints.counter(out, c.Completed, tenant, job, "completed")
+	jobCheckpoints.counter(out, c.Failed, tenant, job, "failed")
+	jobRestarts.counter(out, c.Restarts, tenant, job)
+	if c.Last > 0 {
+		jobCheckpointSeconds.gauge(out, c.Took.Seconds(), tenant, job)
+		jobCheckpointBytes.gauge(out, float64(c.Bytes), tenant, job)
+		jobCheckpointTime.gauge(out, float64(c.At.UnixMilli())/1000, tenant, job)
+	}
 	for _, s := range v.Report.Sources {
 		sourceRead.counter(out, s.Read, tenant, job, s.ID)
 		sourceRefused.counter(out, s.Bad, tenant, job, s.ID, "bad")

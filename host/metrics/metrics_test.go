@@ -32,7 +32,8 @@ func scrape(t *testing.T, m *Metrics) string {
 
 func TestScrape(t *testing.T) {
 	view := controller.View{
-		Job: catalog.Job{Tenant: "a", ID: "j", State: "running"},
+		Job:   catalog.Job{Tenant: "a", ID: "j", State: "running"},
+		Tally: controller.Tally{Completed: 5, Failed: 2, Restarts: 3, Last: 9, At: time.UnixMilli(12_500), Took: 40 * time.Millisecond, Bytes: 1234},
 		Report: engine.Report{
 			Sources: []engine.SourceReport{{ID: "src", Read: 10, Bad: 2, Quarantined: 1, Passed: 7, Splits: []engine.SplitReport{
 				{ID: "f.jsonl", Read: 10, Watermark: 1500, High: 2500, Finished: true},
@@ -53,6 +54,12 @@ func TestScrape(t *testing.T) {
 		`tidemark_build_info{abi="1",go="go1.26",version="1.0"} 1`,
 		`tidemark_job_state{job="j",state="running",tenant="a"} 1`,
 		`tidemark_job_silent{job="j",tenant="a"} 0`,
+		`tidemark_job_checkpoints_total{job="j",reason="completed",tenant="a"} 5`,
+		`tidemark_job_checkpoints_total{job="j",reason="failed",tenant="a"} 2`,
+		`tidemark_job_checkpoint_seconds{job="j",tenant="a"} 0.04`,
+		`tidemark_job_checkpoint_bytes{job="j",tenant="a"} 1234`,
+		`tidemark_job_checkpoint_time_seconds{job="j",tenant="a"} 12.5`,
+		`tidemark_job_restarts_total{job="j",tenant="a"} 3`,
 		`tidemark_source_read_records_total{job="j",operator="src",tenant="a"} 10`,
 		`tidemark_source_refused_records_total{job="j",operator="src",reason="bad",tenant="a"} 2`,
 		`tidemark_source_refused_records_total{job="j",operator="src",reason="quarantined",tenant="a"} 1`,

@@ -1,0 +1,100 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tidemark/engine/checkpoint"
+	"tidemark/host/catalog"
+	"tidemark/host/tenant"
+	"tidemark/internal/fault"
+)
+
+// Saved is a checkpoint or a savepoint of a job, as its owner sees it.
+type Saved struct {
+	ID      uint64
+	Kind    checkpoint.Kind
+	Taken   time.Time
+	Bytes   int64
+	Summary []checkpoint.KeyValue // how far the job was
+	Damaged string                // why it cannot be read; then there is no more than this
+}
+
+// Savepoint has a running job write a savepoint, which stays until the job is deleted, and
+// waits for it. The job goes on meanwhile. ErrConflict: it does not run, or takes no
+// checkpoints.
+func (c *Controller) Savepoint(ctx context.Context, id tenant.ID, name catalog.JobID) (Saved, error) {
+	record, l, err := c.find(ctx, jobKey{id, name})
+	if err != nil {
+		return Saved{}, err
+	}
+	if l == nil {
+		return Saved{}, notRunning(record)
+	}
+	c.mu.Lock()
+	record, running := l.record, l.engine
+	c.mu.Unlock()
+	if running == nil {
+		return Saved{}, notRunning(record)
+	}
+	if err := running.Checkpoint(ctx, checkpoint.Savepoint); err != nil {
+		return Saved{}, err
+	}
+	all, err := c.Saved(ctx, id, name)
+	if err != nil {
+		return Saved{}, err
+	}
+	var last Saved
+	for _, s := range all {
+		if s.Kind == checkpoint.Savepoint {
+			last = s
+		}
+	}
+	return last, nil
+}
+
+func notRunning(j catalog.Job) error {
+	return fault.Conflictf("job %s is %s: a savepoint is taken of a job that runs", j.ID, j.State)
+}
+
+// Saved lists the checkpoints and savepoints of a job, the oldest first.
+func (c *Controller) Saved(ctx context.Context, id tenant.ID, name catalog.JobID) ([]Saved, error) {
+	if _, err := c.o.Catalog.Job(ctx, id, name); err != nil {
+		return nil, err
+	}
+	log, err := OpenCheckpoints(c.o.Machine, c.checkpoints(jobKey{id, name}))
+	if err != nil {
+		return nil, err
+	}
+	list, err := log.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Saved
+	for _, e := range list {
+		if e.Err != nil {
+			out = append(out, Saved{Damaged: c.forOwner(catalog.Job{Tenant: id, ID: name}, e.Err.Error())})
+			continue
+		}
+		m := &e.Meta
+		out = append(out, Saved{ID: m.ID, Kind: m.Kind, Taken: time.UnixMilli(int64(m.Taken)), Bytes: e.Size, Summary: m.Summary})
+	}
+	return out, nil
+}
+
+// StopSaved is Stop behind a savepoint. If there is none the job goes on, and the error says
+// why.
+func (c *Controller) StopSaved(ctx context.Context, id tenant.ID, name catalog.JobID, d time.Duration) (View, Saved, error) {
+	saved, err := c.Savepoint(ctx, id, name)
+	if err != nil {
+		return View{}, Saved{}, err
+	}
+	v, err := c.Stop(ctx, id, name, d)
+	if errors.Is(err, fault.ErrConflict) { // it has ended meanwhile
+		if record, cerr := c.o.Catalog.Job(ctx, id, name); cerr == nil {
+			v, err = stored(record)
+		}
+	}
+	return v, saved, err
+}
