@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -99,7 +100,7 @@ func newCheckpointListCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		log, err := controller.OpenCheckpoints(env.Real(), place)
+		log, err := controller.OpenCheckpoints(env.Real(), place, os.LookupEnv)
 		if err != nil {
 			return err
 		}
@@ -202,7 +203,7 @@ func newCheckpointInspectCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		c, err := controller.FindCheckpoint(cmd.Context(), env.Real(), name)
+		c, err := controller.FindCheckpoint(cmd.Context(), env.Real(), name, os.LookupEnv)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -44,7 +45,7 @@ func recoveryOf(ctx context.Context, j *localJob, complete bool, dir string, b *
 	if err != nil {
 		return nil, "", err
 	}
-	log, err := controller.OpenCheckpoints(j.machine, place)
+	log, err := controller.OpenCheckpoints(j.machine, place, os.LookupEnv)
 	if err != nil {
 		return nil, "", err
 	}
@@ -67,7 +68,7 @@ func chosen(ctx context.Context, j *localJob, log *checkpoint.Log, name string) 
 	if err != nil {
 		return nil, err
 	}
-	return controller.FindCheckpoint(ctx, j.machine, place)
+	return controller.FindCheckpoint(ctx, j.machine, place, os.LookupEnv)
 }
 
 // describeRecovery prints where checkpoints go and what follows a failure.

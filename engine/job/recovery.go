@@ -90,8 +90,8 @@ func offOnly(n *node) (string, string) {
 // checkpointDir checks where checkpoints go.
 func (r *reader) checkpointDir(n *node, at, dir string) string {
 	if scheme, rest, ok := strings.Cut(dir, "://"); ok {
-		if bucket, _, _ := strings.Cut(rest, "/"); scheme != "s3" || bucket == "" {
-			r.report(n.at, "%s must be a directory or s3://bucket/prefix, is %s", at, quote(n.shown))
+		if bucket, prefix, _ := strings.Cut(rest, "/"); scheme != "s3" || bucket == "" || strings.Trim(prefix, "/") == "" {
+			r.report(n.at, "%s must be a directory, or s3://bucket/prefix with a prefix that no other job has, is %s", at, quote(n.shown))
 		}
 		return dir
 	}

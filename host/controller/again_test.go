@@ -68,7 +68,7 @@ func TestAFullDiskIsWaitedOut(t *testing.T) {
 			o := RunOptions{}
 			runs := 0
 			if loaded.Graph.Settings.Checkpoint != nil {
-				log, err := OpenCheckpoints(machine, filepath.Join(s.inputs, "state"))
+				log, err := OpenCheckpoints(machine, filepath.Join(s.inputs, "state"), nil)
 				if err != nil {
 					t.Fatal(err)
 				}

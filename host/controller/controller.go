@@ -179,6 +179,11 @@ func (c *Controller) checkpoints(k jobKey) string {
 	return filepath.Join(c.o.Data, "checkpoints", string(k.tenant), string(k.id))
 }
 
+// log opens the checkpoints of a job of a tenant.
+func (c *Controller) log(k jobKey) *checkpoint.Log {
+	return checkpoint.Open(checkpoint.OpenLocal(c.o.Machine.FS, c.checkpoints(k)), c.o.Machine.Rand)
+}
+
 // load reads and checks the job file of a tenant.
 func (c *Controller) load(ctx context.Context, k jobKey, yaml []byte) (*Loaded, error) {
 	return Load(ctx, LoadRequest{
@@ -353,8 +358,7 @@ func (c *Controller) launch(k jobKey, loaded *Loaded, j catalog.Job, begin Begin
 		l.counter.resume(counted)
 	}
 	if loaded.Graph.Settings.Checkpoint != nil {
-		log := checkpoint.Open(checkpoint.OpenLocal(c.o.Machine.FS, c.checkpoints(k)), c.o.Machine.Rand)
-		l.recovery = NewRecovery(log, loaded.Graph, false, begin)
+		l.recovery = NewRecovery(c.log(k), loaded.Graph, false, begin)
 	}
 	l.life = NewLife(func(ch Change) { c.moved(l, ch) })
 	c.live[k] = l

@@ -39,7 +39,7 @@ type process struct {
 
 func newProcess(t *testing.T, dir string, g *job.Graph, b Begin) process {
 	t.Helper()
-	log, err := OpenCheckpoints(env.Real(), dir)
+	log, err := OpenCheckpoints(env.Real(), dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestFindCheckpoint(t *testing.T) {
 		{t.TempDir(), 0, fault.ErrUnknown},
 		{filepath.Join(dir, "none"), 0, fault.ErrUnknown},
 	} {
-		c, err := FindCheckpoint(t.Context(), env.Real(), row.name)
+		c, err := FindCheckpoint(t.Context(), env.Real(), row.name, nil)
 		if !errors.Is(err, row.err) || err == nil && c.Meta.ID != row.id {
 			t.Errorf("%s: %v, want checkpoint %d, %v", row.name, err, row.id, row.err)
 		}

@@ -63,11 +63,7 @@ func (c *Controller) Saved(ctx context.Context, id tenant.ID, name catalog.JobID
 	if _, err := c.o.Catalog.Job(ctx, id, name); err != nil {
 		return nil, err
 	}
-	log, err := OpenCheckpoints(c.o.Machine, c.checkpoints(jobKey{id, name}))
-	if err != nil {
-		return nil, err
-	}
-	list, err := log.List(ctx)
+	list, err := c.log(jobKey{id, name}).List(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ var table = []struct{ pkg, may string }{
 	{"host/turns", ""},
 	{"host/catalog", "host/tenant internal/env"},
 	{"host/registry", "abi abi/binary abi/guest host/catalog host/tenant internal/env"},
-	{"host/controller", "engine engine/checkpoint engine/job engine/stream engine/udf engine/agg engine/sink engine/wasm abi/guest " +
+	{"host/controller", "engine engine/checkpoint engine/checkpoint/s3 engine/job engine/stream engine/udf engine/agg engine/sink engine/wasm abi/guest " +
 		"host/catalog host/registry host/tenant host/turns internal/env"},
 	{"host/metrics", "engine engine/job engine/stream host/controller host/registry host/tenant host/turns"},
 	{"host/api", "engine engine/job engine/stream host/catalog host/controller host/registry host/tenant internal/env"},
