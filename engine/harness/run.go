@@ -22,6 +22,8 @@ type Variant struct {
 	Trigger UserTrigger
 	// Assigner has user code decide which windows records are in; nil: built-in assigners do.
 	Assigner UserAssigner
+	// Disk leaves no room in memory: all state goes to a backing between two batches.
+	Disk bool
 }
 
 func (v Variant) String() string {
@@ -40,6 +42,9 @@ func (v Variant) String() string {
 	}
 	if v.Assigner != nil {
 		text += ", windows of users"
+	}
+	if v.Disk {
+		text += ", state on disk"
 	}
 	return fmt.Sprintf("%s, parallelism %d", text, v.Parallelism)
 }
@@ -60,6 +65,10 @@ func Variants(s *spec.Scenario) []Variant {
 			for _, op := range operators(s) {
 				out = append(out, Variant{Together: together, Parallelism: p, Operator: op})
 			}
+			if s.Job.Kind != spec.KindIntervalJoin && p == 1 {
+				out = append(out, Variant{Together: together, Parallelism: p, Disk: true},
+					Variant{Together: together, Parallelism: p, Operator: General, Disk: true})
+			}
 			if s.Job.IsKeyed() && s.Job.Window != nil {
 				out = append(out, Variant{Together: together, Parallelism: p, HotKeys: p})
 			}
@@ -67,7 +76,8 @@ func Variants(s *spec.Scenario) []Variant {
 				out = append(out, Variant{Together: together, Parallelism: p, Trigger: InUserCode},
 					Variant{Together: together, Parallelism: p, Assigner: AssignInUserCode})
 				if together {
-					out = append(out, Variant{Together: true, Parallelism: p, Trigger: InUserCode, Assigner: AssignInUserCode})
+					out = append(out, Variant{Together: true, Parallelism: p, Trigger: InUserCode, Assigner: AssignInUserCode},
+						Variant{Together: true, Parallelism: p, Trigger: InUserCode, Assigner: AssignInUserCode, Disk: true})
 				}
 			}
 		}

@@ -133,6 +133,9 @@ func (g *stage) open() error {
 			return err
 		}
 		s.HotKeys = g.variant.HotKeys
+		if g.variant.Disk {
+			s.Spill = noRoom()
+		}
 		if !window.Plan(s).Local {
 			continue
 		}
@@ -180,6 +183,9 @@ func (t *task) open(interval bool) (err error) {
 			return err
 		}
 	}
+	if t.stage.variant.Disk {
+		s.Spill = noRoom()
+	}
 	if t.stage.variant.Operator == Sliced {
 		if op, ok, err := window.NewSliced(s, t); ok {
 			t.op = op
@@ -192,6 +198,11 @@ func (t *task) open(interval bool) (err error) {
 		t.op, err = window.New(s, t)
 	}
 	return err
+}
+
+// noRoom has all state leave memory between two batches.
+func noRoom() *window.Spill {
+	return &window.Spill{Open: func() state.Backing { return state.NewRAM() }}
 }
 
 func (g *stage) newBatch(input int) *stream.Batch {

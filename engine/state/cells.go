@@ -101,6 +101,9 @@ func (c *Cells) Len() int { return c.n }
 // Used returns the number of cells without those that Free gave back.
 func (c *Cells) Used() int { return c.n - len(c.freed) }
 
+// Idle is what the cells take that Free gave back, for others to come.
+func (c *Cells) Idle() int64 { return int64(len(c.freed)) * int64(c.size) }
+
 // BytesOf is what a slot takes, with its key, its place in the index and its partials.
 func (c *Cells) BytesOf(slot int) int64 {
 	n := int64(c.size)

@@ -10,7 +10,20 @@ import (
 
 // Writer builds a snapshot: little-endian words and length-prefixed bytes, in an order
 // that the reader knows. Framing, versions and checksums are the checkpoint's.
-type Writer struct{ Buf []byte }
+type Writer struct {
+	Buf []byte
+	err error
+}
+
+// Fail notes why what is being written cannot be complete, unless there is a reason.
+func (w *Writer) Fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// Err returns the reason.
+func (w *Writer) Err() error { return w.err }
 
 func (w *Writer) U8(v uint8)    { w.Buf = append(w.Buf, v) }
 func (w *Writer) U32(v uint32)  { w.Buf = binary.LittleEndian.AppendUint32(w.Buf, v) }

@@ -7,6 +7,9 @@ import "tidemark/engine/stream"
 type Cut struct {
 	Task   []byte     // what belongs to no key: clocks and counters
 	Groups []GroupCut // what belongs to keys, in order of key groups; those without state are left out
+	// Err is why the cut is not complete: state on disk could not be read. Then there is no
+	// cut, and the operator's next call that needs the disk ends the job.
+	Err error
 }
 
 // GroupCut is the state of one key group.

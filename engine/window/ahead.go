@@ -184,7 +184,11 @@ func (o *General) slot(of owner) uint32 {
 		return noSlot
 	}
 	var state []byte
-	if k := o.keys[of.key]; k != nil {
+	k, err := o.known([]byte(of.key))
+	if err != nil {
+		return noSlot // its record says so when its turn comes
+	}
+	if k != nil {
 		if p := k.panes.get(of.window); p != nil {
 			if p.defaulted() {
 				return noSlot

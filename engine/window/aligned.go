@@ -19,6 +19,7 @@ type Config struct {
 	Guard       *Guard   // nil: no plug-in is ever disabled
 	Fine        bool     // see GeneralConfig: here it is what user code is shown
 	Groups      int      // number of key groups, max_parallelism
+	Spill       *Spill   // where cells go that there is no room for in memory; nil: all stay there
 }
 
 // Aligned runs event-time windows that lie end to end, tumbling ones and days, with the
@@ -31,6 +32,7 @@ type Aligned struct {
 	last    stream.Window // of the record before: mostly that of the next one too
 	windows buckets
 	memory  *state.Memory // of their tables
+	cold    *coldCells    // nil: all cells are in memory
 }
 
 // NewAligned makes an operator with empty state at watermark MIN (S7).
@@ -42,11 +44,12 @@ func NewAligned(cfg Config, out Output) (*Aligned, error) {
 		return nil, err
 	}
 	o.memory = state.NewMemory(o.width, o.varying)
+	o.cold = newColdCells(o, cfg.Spill)
 	return o, nil
 }
 
 // Panes counts (key, window) pairs with state.
-func (o *Aligned) Panes() int64 { return o.windows.panes() }
+func (o *Aligned) Panes() int64 { return o.windows.panes() + o.cold.filled() }
 
 // Each calls f for every pane with contents.
 func (o *Aligned) Each(f func(key []byte, w stream.Window)) {
@@ -62,16 +65,21 @@ func (o *Aligned) Each(f func(key []byte, w stream.Window)) {
 			}
 		}
 	}
+	o.cold.each(f)
 }
 
 // Process takes a batch of this subtask's rows, routed by key, each with the
 // watermark that it is seen at, and then the batch's trailing watermark. It leaves
 // nothing pending: all that the batch causes has been handed to Output.
 func (o *Aligned) Process(b *stream.Batch) error {
+	by := stepper(o)
 	if b.Partial {
-		return o.run(b, partials{o, o.partial})
+		by = partials{o, o.partial}
 	}
-	return o.run(b, o)
+	if err := o.run(b, by); err != nil {
+		return err
+	}
+	return o.cold.shrink()
 }
 
 // partial takes a partial.
@@ -141,7 +149,14 @@ func (o *Aligned) place(b *bucket, hash uint64, key []byte) (*state.Cells, int, 
 	if table.Full(len(key)) {
 		return nil, 0, fault.As(fault.ErrQuota, fmt.Errorf("window %d..%d: the keys of one key group exceed 4 GiB; raise max_parallelism", b.window.Start, b.window.End))
 	}
-	return table, table.Slot(hash, key, o.fresh), nil
+	known := table.Len()
+	slot := table.Slot(hash, key, o.fresh)
+	if o.cold != nil {
+		if err := o.cold.asked(b, stream.KeyGroup(hash, o.cfg.Groups), table, slot, slot == known); err != nil {
+			return nil, 0, err
+		}
+	}
+	return table, slot, nil
 }
 
 func (o *Aligned) tableOf(b *bucket, hash uint64) *state.Cells {
@@ -172,15 +187,16 @@ func (o *Aligned) advance(w stream.Time) error {
 		}
 	}
 	for buck := o.windows.nextToClean(w); buck != nil; buck = o.windows.nextToClean(w) {
-		o.clean(buck)
+		if err := o.clean(buck); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // clean settles the ledger for a window whose state goes, with what a process function
 // keeps of it, and leaves its memory to the next one.
-func (o *Aligned) clean(buck *bucket) {
-	led := &o.ledger
+func (o *Aligned) clean(buck *bucket) error {
 	if o.process != nil {
 		o.process.windows.close(buck.window.End)
 	}
@@ -189,16 +205,11 @@ func (o *Aligned) clean(buck *bucket) {
 			continue
 		}
 		for slot := range t.Len() {
-			n := t.Rows(slot)
-			led.Open -= int64(n)
-			if t.Fired(slot) > 0 {
-				led.Fired += int64(n)
-			} else {
-				led.Unfired += int64(n)
-			}
+			o.settle(t, slot)
 		}
 	}
 	o.memory.Drop(buck.tables)
+	return o.cold.clean(buck)
 }
 
 var _ Operator = (*Aligned)(nil)

@@ -31,12 +31,16 @@ func (o *Aligned) resume() {}
 type frozenWindow struct {
 	window stream.Window
 	tables []*state.View // by key group; nil where there is none
+	cold   []int64       // by key group: how many cells are on disk; nil: none are
 }
 
 func (o *Aligned) freezeKeys() func() groupWriter {
 	frozen := make([]frozenWindow, len(o.windows.open))
 	for i, b := range o.windows.open {
-		f := frozenWindow{b.window, make([]*state.View, len(b.tables))}
+		f := frozenWindow{window: b.window, tables: make([]*state.View, len(b.tables))}
+		if b.cold != nil {
+			f.cold = slices.Clone(b.cold.cells)
+		}
 		for g, t := range b.tables {
 			if t != nil && t.Len() > 0 {
 				f.tables[g] = t.Freeze()
@@ -45,31 +49,50 @@ func (o *Aligned) freezeKeys() func() groupWriter {
 		frozen[i] = f
 	}
 	cell := 4 + o.width + 12 + 4 + usualKey
+	cold := o.cold.freeze()
 	return func() groupWriter {
 		return func(group int, w *state.Writer) bool {
 			n, cells := 0, 0
 			for i := range frozen {
-				if t := frozen[i].tables[group]; t != nil {
-					n, cells = n+1, cells+t.Len()
+				if c := frozen[i].cells(group); c > 0 {
+					n, cells = n+1, cells+c
 				}
 			}
 			w.Buf = slices.Grow(w.Buf, cells*cell)
 			w.Len(n)
 			for i := range frozen {
-				t := frozen[i].tables[group]
-				if t == nil {
+				f := &frozen[i]
+				if f.cells(group) == 0 {
 					continue
 				}
-				writeWindow(w, frozen[i].window)
-				w.Len(t.Len())
-				for slot := range t.Len() {
-					w.Bytes(t.Key(slot))
-					t.Write(w, slot)
+				writeWindow(w, f.window)
+				w.Len(f.cells(group))
+				if t := f.tables[group]; t != nil {
+					for slot := range t.Len() {
+						w.Bytes(t.Key(slot))
+						t.Write(w, slot)
+					}
+				}
+				if f.cold != nil && f.cold[group] > 0 {
+					cold.write(group, f.window, w)
 				}
 			}
+			cold.done(group, w)
 			return n > 0
 		}
 	}
+}
+
+// cells is how many there are of a key group.
+func (f *frozenWindow) cells(group int) int {
+	n := 0
+	if t := f.tables[group]; t != nil {
+		n = t.Len()
+	}
+	if f.cold != nil {
+		n += int(f.cold[group])
+	}
+	return n
 }
 
 // usualKey is how much room is made for a key.
@@ -99,6 +122,7 @@ func (o *Aligned) readKeys(r *state.Reader, group int) {
 				return
 			}
 			r.Cell(t, slot)
+			o.cold.restored(r)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 type bucket struct {
 	window stream.Window
 	tables []*state.Cells // by key group; nil where no key was seen
+	cold   *coldTables    // what is on disk; nil: nothing was ever looked for there
 }
 
 // buckets holds the open windows in order of time. Aligned windows of one step do

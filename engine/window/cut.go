@@ -153,7 +153,8 @@ type part interface {
 	readKeys(r *state.Reader, group int)
 }
 
-// groupWriter writes what a key group has, and reports whether that is anything.
+// groupWriter writes what a key group has, and reports whether that is anything. It is
+// called for each group, in their order.
 type groupWriter func(group int, w *state.Writer) bool
 
 func (o *contents) content() *contents { return o }
@@ -190,6 +191,7 @@ func freeze(p part) func() state.Cut {
 				w.Buf = nil
 			}
 		}
+		cut.Err = w.Err()
 		return cut
 	}
 }

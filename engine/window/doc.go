@@ -16,6 +16,7 @@
 //	sessions.go  sessions whose ends alone decide (M1, M2, M4)
 //	general.go   everything, record by record
 //	shared.go    panes of the general operator that share slices (L5, L7)
+//	spill.go     state that has no room in memory: spill_cells.go, spill_keys.go
 //
 // The package starts no goroutine, reads no clock and does no I/O; the keyed task
 // calls it, and hears of everything through Output.

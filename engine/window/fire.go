@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tidemark/engine/result"
+	"tidemark/engine/state"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
 )
@@ -35,11 +36,8 @@ func (e *emitter) init(key []stream.Field, fns []function) {
 // fireAll fires every pane of a window, key group by key group.
 func (o *Aligned) fireAll(buck *bucket) error {
 	cells := o.emitter.cells[:0]
-	for _, t := range buck.tables {
-		if t == nil {
-			continue
-		}
-		for slot := range t.Len() {
+	for group, t := range buck.tables {
+		for slot := range lenOf(t) {
 			if cells = append(cells, cell{table: t, slot: slot, window: buck.window}); len(cells) == fireRows {
 				if err := o.fire(cells); err != nil {
 					return err
@@ -47,9 +45,22 @@ func (o *Aligned) fireAll(buck *bucket) error {
 				cells = cells[:0]
 			}
 		}
+		if o.cold != nil {
+			if err := o.cold.fire(buck, group); err != nil {
+				return err
+			}
+		}
 	}
 	o.emitter.cells = cells
 	return o.fire(cells)
+}
+
+// lenOf is the number of cells of a table, none for nil.
+func lenOf(t *state.Cells) int {
+	if t == nil {
+		return 0
+	}
+	return t.Len()
 }
 
 // fire emits the contents of panes whose window the watermark has reached. A pane

@@ -47,6 +47,8 @@ type GeneralConfig struct {
 	// Join: the step reads two inputs, which the Input of a batch tells apart (S115).
 	// Contents are lists.
 	Join bool
+	// Spill is where keys go that there is no room for in memory; nil: all stay there.
+	Spill *Spill
 	// Table makes the rows of a firing; nil: Functions and Whole make one. With it there
 	// are no others, and contents are lists.
 	Table udf.Table
@@ -71,6 +73,7 @@ type General struct {
 	user     *userTrigger  // nil: the trigger is a built-in one
 	assigner *userAssigner // nil: the assigner is a built-in one
 	listed   int64         // bytes of all lists
+	cold     *coldKeys     // nil: all keys are in memory
 	// lazy: sessions with the event-time trigger have one timer, at some time that is not
 	// behind the next thing to do; when it comes too early it moves on (M2). Nobody can
 	// tell, since a timer that is not the window's end means nothing to that trigger.
@@ -133,12 +136,13 @@ func NewGeneral(cfg GeneralConfig, out Output) (*General, error) {
 		o.emitter.values = append(o.emitter.values, w.Fn.Outputs())
 	}
 	o.table = state.NewCells(o.width, o.varying)
+	o.cold = newColdKeys(o, cfg.Spill)
 	return o, nil
 }
 
 // Panes counts (key, window) pairs with contents.
 func (o *General) Panes() int64 {
-	n := int64(0)
+	n := o.cold.filled()
 	for _, k := range o.keys {
 		for _, p := range k.panes {
 			if p.filled() {
@@ -159,6 +163,11 @@ func (o *General) Each(f func(key []byte, w stream.Window)) {
 			}
 		}
 	}
+	o.eachCold(func(k *keyState, p *pane) {
+		if o.cfg.Assigner.Merging() || p.filled() {
+			f(k.key, p.window)
+		}
+	})
 }
 
 // Close closes the functions.
@@ -188,7 +197,10 @@ func (o *General) Process(b *stream.Batch) error {
 			return err
 		}
 	}
-	return o.run(b, o)
+	if err := o.run(b, o); err != nil {
+		return err
+	}
+	return o.cold.shrink()
 }
 
 // Clock sets processing time and fires the timers that it has reached: between two
@@ -198,7 +210,10 @@ func (o *General) Clock(now stream.Time) error {
 	if err := o.expire(trigger.ProcessingTime, now); err != nil {
 		return err
 	}
-	return o.flush()
+	if err := o.flush(); err != nil {
+		return err
+	}
+	return o.cold.shrink()
 }
 
 // advance sets the watermark, which rises, and then fires what is due (S69).
@@ -215,7 +230,7 @@ func (o *General) advance(w stream.Time) error {
 // expire calls the timers of a domain up to t in order of time, those included that
 // the calls themselves set (S67, S68).
 func (o *General) expire(d trigger.Domain, t stream.Time) error {
-	if !o.timers[d].due(t) {
+	if !o.timers[d].due(t) && !o.cold.isDue(d, t) {
 		return nil
 	}
 	if o.shared != nil { // whose slices are read at once
@@ -230,9 +245,15 @@ func (o *General) expire(d trigger.Domain, t stream.Time) error {
 		}
 	}
 	for {
-		p, at, ok := o.timers[d].take(d, t)
+		p, at, ok := o.timers[d].take(d, o.cold.until(d, t))
 		if !ok {
-			return nil
+			if !o.cold.isDue(d, t) {
+				return nil
+			}
+			if err := o.wake(d, t); err != nil {
+				return err
+			}
+			continue
 		}
 		if o.before = o.wm; d == trigger.EventTime {
 			o.wm = max(o.wm, at)
@@ -410,6 +431,7 @@ const maxSparePanes = 1024
 func (o *General) forgetKey(k *keyState) {
 	if len(k.panes) == 0 && len(k.cohorts) == 0 {
 		delete(o.keys, string(k.key))
+		o.cold.unlink(k)
 	}
 }
 
@@ -442,10 +464,9 @@ func (o *General) record(b *stream.Batch, i int) error {
 	if o.windows, err = o.windowsOf(o.windows[:0], b, i); err != nil {
 		return fault.As(fault.ErrUser, err)
 	}
-	k := o.keys[string(key)]
-	if k == nil {
-		k = &keyState{key: append([]byte(nil), key...), hash: b.Hash[i]}
-		o.keys[string(k.key)] = k
+	k, err := o.key(key, b.Hash[i])
+	if err != nil {
+		return err
 	}
 	if o.user != nil {
 		if err := o.lookAhead(k, b, i); err != nil {

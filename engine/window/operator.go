@@ -31,6 +31,8 @@ type Operator interface {
 	// Bytes is about what the state takes of memory, from numbers that are kept anyhow: it
 	// is asked for after each batch.
 	Bytes() int64
+	// Spilled is what of the state is on disk, and not in Bytes.
+	Spilled() SpilledState
 	// Weigh calls f for every piece of state, in no order: all together weigh about Bytes.
 	Weigh(f Weigher)
 	// Freeze takes the state between two batches, everything that makes a restore a no-op

@@ -19,6 +19,9 @@ type keyState struct {
 	holdings holdings  // the same for windows of a user's assigner
 	acted    uint64    // stage of the agenda in which a pane of it was fired last
 	slices   *sliceKey // where panes share them
+
+	// Where keys may leave memory: those asked for before and behind this one.
+	newer, older *keyState
 }
 
 // pane is one window of one key: its contents, its trigger's state, its timers. A pane

@@ -58,6 +58,8 @@ func Plan(s Spec) Choice {
 // failures in order.
 func (s *Spec) alone(c Choice) string {
 	switch {
+	case s.Spill != nil && !s.tiles():
+		return "state may go to disk, and then only windows that lie end to end are added up beforehand"
 	case !c.Bulk:
 		return "windows do not fire at their ends alone"
 	case s.Assigner.Merging():
@@ -75,6 +77,8 @@ func (s *Spec) alone(c Choice) string {
 func (s *Spec) choose() Choice {
 	g, _ := s.Assigner.(*grid)
 	switch {
+	case s.Spill != nil && !s.tiles():
+		return s.chooseOnDisk()
 	case s.countsSlide():
 		return Choice{Contents: SliceRun, Reason: "windows of a number of records overlap and accumulators have a fixed size, so windows share slices"}
 	case s.Evictor != nil:
@@ -83,7 +87,7 @@ func (s *Spec) choose() Choice {
 		return Choice{Contents: Elements, Reason: "a firing needs all records of both sides"}
 	case s.needsRecords():
 		return Choice{Contents: Elements, Reason: "a function needs all records of a window, in order of arrival"}
-	case tilingOf(s.Assigner) != nil && s.endsDecide():
+	case s.tiles():
 		return Choice{Contents: Panes, Bulk: true, Reason: "windows that lie end to end do not overlap, so there is nothing to share between them; they fire together at their ends, and again for each late record that is allowed"}
 	case s.sessions() && s.endsDecide():
 		return Choice{Contents: Panes, Bulk: true, Reason: "sessions of a key do not overlap, and their ends alone decide when they fire; those that touch are merged"}
@@ -112,6 +116,11 @@ func (s *Spec) sliceable() bool {
 func (s *Spec) sessions() bool {
 	a, ok := s.Assigner.(session)
 	return ok && !a.clock
+}
+
+// tiles reports whether windows lie end to end and fire at their ends.
+func (s *Spec) tiles() bool {
+	return tilingOf(s.Assigner) != nil && s.endsDecide() && s.Evictor == nil && !s.Join && !s.needsRecords()
 }
 
 // needsRecords reports whether some function looks at the records of a window.
@@ -165,6 +174,8 @@ func (s Spec) plain(out Output) (part, error) {
 		return nil, err
 	}
 	switch c := Plan(s); {
+	case s.Spill != nil && !s.tiles():
+		return s.newOnDisk(out)
 	case s.countsSlide():
 		slide, _ := trigger.IsCount(s.Trigger)
 		return NewCounts(CountsConfig{Size: int64(s.Evictor.Count), Slide: slide, Key: s.Key, DropNullKey: s.DropNullKey,
@@ -177,7 +188,7 @@ func (s Spec) plain(out Output) (part, error) {
 			Functions: s.Functions, Process: s.Process, SetAside: s.SetAside, Fine: s.Fine, Guard: s.Guard, Groups: s.Groups}, out)
 	case c.Bulk:
 		return NewAligned(Config{Windows: s.Assigner, Lateness: s.Lateness, Key: s.Key, DropNullKey: s.DropNullKey,
-			Functions: s.Functions, Process: s.Process, Fine: s.Fine, Guard: s.Guard, Groups: s.Groups}, out)
+			Functions: s.Functions, Process: s.Process, Fine: s.Fine, Guard: s.Guard, Groups: s.Groups, Spill: s.Spill}, out)
 	}
 	return NewGeneral(s.GeneralConfig, out)
 }

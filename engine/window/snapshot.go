@@ -56,14 +56,28 @@ func (o *General) freezeKeys() func() groupWriter {
 		o.writeKey(&g.Writer, k)
 		g.spans = append(g.spans, span{prefix: prefix(k.key), from: from, to: len(g.Buf)})
 	}
+	cold := o.cold.freeze()
 	return func() groupWriter {
 		return func(group int, w *state.Writer) bool {
-			return written[group].write(w)
+			keys := &written[group]
+			keys.sort()
+			n := len(keys.spans)
+			if cold != nil {
+				n = cold.merge(group, keys, w)
+			} else {
+				w.Buf = slices.Grow(w.Buf, 4+len(keys.Buf))
+				w.Len(n)
+				for i := range keys.spans {
+					w.Buf = append(w.Buf, keys.of(i)...)
+				}
+			}
+			*keys = writtenKeys{}
+			return n > 0
 		}
 	}
 }
 
-// writtenKeys is the keys of a group as writeKey wrote them, in no order.
+// writtenKeys is the keys of a group as writeKey wrote them, in no order until sort.
 type writtenKeys struct {
 	state.Writer
 	spans []span // of each key
@@ -74,20 +88,22 @@ type span struct {
 	from, to int
 }
 
-func (g *writtenKeys) write(w *state.Writer) bool {
-	key := func(s span) []byte { return g.Buf[s.from+4:][:binary.LittleEndian.Uint32(g.Buf[s.from:])] }
+// of is key i with its state.
+func (g *writtenKeys) of(i int) []byte { return g.Buf[g.spans[i].from:g.spans[i].to] }
+
+// key is the key of a span.
+func (g *writtenKeys) key(s span) []byte {
+	return g.Buf[s.from+4:][:binary.LittleEndian.Uint32(g.Buf[s.from:])]
+}
+
+// sort puts the keys in order of their bytes.
+func (g *writtenKeys) sort() {
 	slices.SortFunc(g.spans, func(a, b span) int {
 		if a.prefix != b.prefix {
 			return cmp.Compare(a.prefix, b.prefix)
 		}
-		return bytes.Compare(key(a), key(b))
+		return bytes.Compare(g.key(a), g.key(b))
 	})
-	w.Buf = slices.Grow(w.Buf, 4+len(g.Buf))
-	w.Len(len(g.spans))
-	for _, s := range g.spans {
-		w.Buf = append(w.Buf, g.Buf[s.from:s.to]...)
-	}
-	return len(g.spans) > 0
 }
 
 // usualPane is how much room is made for a key with a pane, accumulators left out.
@@ -102,6 +118,7 @@ func (o *General) readKeys(r *state.Reader, group int) {
 		if o.groupOf(k.hash) != group {
 			r.Fail(errGroup)
 		}
+		o.cold.restored(k, r)
 	}
 }
 

@@ -25,6 +25,9 @@ const (
 // windows share slices, w is the span of a slice. key is borrowed.
 type Weigher = func(key []byte, w stream.Window, bytes int64)
 
+// Spilled implements Operator, where nothing is ever on disk.
+func (o *contents) Spilled() SpilledState { return SpilledState{} }
+
 // Bytes implements Operator.
 func (o *Aligned) Bytes() int64 { return o.memory.Bytes() + o.process.bytes() }
 

@@ -1,0 +1,94 @@
+package window
+
+import (
+	"encoding/binary"
+
+	"tidemark/engine/state"
+	"tidemark/engine/stream"
+)
+
+// Spill is where an operator leaves the state that has no room in memory: what records and
+// timers have not asked for in the longest time, until they do. It is the operator's alone.
+//
+// What is on disk is not in memory and the other way round: what comes back is deleted
+// there, and written again when its turn to leave comes. Nobody can tell where a piece of
+// state was but by the time that it takes.
+type Spill struct {
+	// Open makes a backing that is empty.
+	Open func() state.Backing
+	// Memory in bytes is what the operator may hold. It is kept to between batches, and
+	// while panes fire: what one batch brings comes on top.
+	Memory int64
+}
+
+const (
+	// roomShare of the memory is what is still taken when room has been made.
+	roomShare = 0.875
+	// spillBatch is how many bytes are written at once.
+	spillBatch = 256 << 10
+)
+
+// room is what may be held when room has been made.
+func (s *Spill) room() int64 { return int64(roomShare * float64(s.Memory)) }
+
+// Names on disk begin with what they are of.
+const (
+	keyName   = 'k' // group, key: a key of the general operator
+	timerName = 't' // domain, time, key: the first timer of one
+	cellName  = 'c' // group, start of the window, key: a cell of the aligned operator
+	pastNames = 'z'
+)
+
+// appendTime appends a time so that names come in order of times.
+func appendTime(name []byte, t stream.Time) []byte {
+	return binary.BigEndian.AppendUint64(name, uint64(t)^1<<63)
+}
+
+func timeIn(name []byte) stream.Time {
+	return stream.Time(binary.BigEndian.Uint64(name) ^ 1<<63)
+}
+
+// behind is the first name behind all that begin with a prefix, which does not end in 0xff.
+func behind(prefix []byte) []byte {
+	end := append([]byte(nil), prefix...)
+	for i := len(end) - 1; ; i-- {
+		if end[i]++; end[i] != 0 {
+			return end[:i+1]
+		}
+	}
+}
+
+// SpilledState tells what an operator has on disk.
+type SpilledState struct {
+	Pieces int64 // keys, or cells of a window and a key
+	Bytes  int64 // of names and values
+}
+
+// What is not tumbling windows runs on the general operator where state may go to disk: it
+// has all of a key in one place, which can leave and come back.
+
+// chooseOnDisk is choose for that. Overlapping windows share slices where they do in memory,
+// so that sums of floats have the same bits.
+func (s *Spec) chooseOnDisk() Choice {
+	c := Choice{Contents: Panes, Reason: "state may go to disk, a key with all of its windows at once"}
+	switch {
+	case s.Evictor != nil || s.Join || s.needsRecords():
+		c.Contents = Elements
+	case s.sharesOnDisk():
+		c.Contents = SliceRun
+		c.Reason += "; windows overlap and the functions do not mind the order of records, so windows of a key share slices"
+	}
+	return c
+}
+
+func (s *Spec) sharesOnDisk() bool {
+	g, _ := s.Assigner.(*grid)
+	return g != nil && g.slide >= minSlicedSlide && (s.sliceable() && !s.Trigger.MayPurge() || s.shares() && s.sharingPays())
+}
+
+func (s *Spec) newOnDisk(out Output) (part, error) {
+	if s.sharesOnDisk() {
+		return newSharing(*s, out)
+	}
+	return NewGeneral(s.GeneralConfig, out)
+}
