@@ -32,6 +32,7 @@ type Job struct {
 	sinks      []*sinkTask
 
 	budget *budget
+	spill  *spill // nil: all state is in memory
 
 	keeper   *keeper   // nil: no checkpoints are taken
 	restored *restored // nil: the job begins
@@ -51,7 +52,11 @@ func New(ctx context.Context, g *job.Graph, o Options) (*Job, error) {
 		o.Stdout = newSharedWriter(o.Stdout)
 	}
 	j := &Job{graph: g, opts: o, feedsByID: map[string]*feed{}, stateless: map[string]*statelessSpec{}, alignments: map[string]*alignment{}, budget: newBudget(g.Settings.StateBudget)}
-	if err := j.prepare(ctx); err != nil {
+	err := j.openDisk()
+	if err == nil {
+		err = j.prepare(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, j.Discard())
 	}
 	return j, nil
@@ -107,7 +112,7 @@ func (j *Job) Discard() error {
 	for _, t := range j.sinks {
 		errs = append(errs, t.sink.Abort())
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, j.closeDisk())...)
 }
 
 // Run runs the job to the end of its input, or until ctx ends: then it stops without
@@ -154,6 +159,9 @@ func (j *Job) Run(ctx context.Context) (Report, error) {
 	err := context.Cause(run)
 	if errors.Is(err, errOverBudget) {
 		err = j.overBudget()
+	}
+	if derr := j.closeDisk(); err == nil {
+		err = derr
 	}
 	if err == nil {
 		err = j.commit(context.WithoutCancel(ctx))

@@ -36,6 +36,9 @@ func PlanOf(g *job.Graph, st *job.Step) window.Choice {
 	if err := shape(spec, &s, declaredCode); err != nil {
 		panic("BUG: the job was checked: " + err.Error())
 	}
+	if g.Settings.State.Backend == job.DiskState {
+		s.Spill = &window.Spill{}
+	}
 	s.Join, s.SetAside = st.Join != nil, st.OnError == job.DeadLetter
 	s.Guard = newGuard(st, g.MaxParallelism)
 	for i := range st.Aggregates {

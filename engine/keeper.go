@@ -56,6 +56,8 @@ type part struct {
 	ready <-chan struct{} // closed when the part is complete; nil: it is
 	// sections encodes the part, in the keeper's goroutine.
 	sections func() ([]checkpoint.Section, error)
+	// release, in place of sections, lets go of what was frozen; nil: nothing was.
+	release func()
 	// report adds the task's numbers to those of the job.
 	report func(*merger)
 	// commit has a sink show the rows of the epoch; nil: the task is none.
@@ -83,6 +85,7 @@ func newKeeper(j *Job, log *checkpoint.Log) *keeper {
 // run takes checkpoints until ctx ends, or all tasks have ended, which enough tells. What it
 // returns ends the job.
 func (k *keeper) run(ctx context.Context, enough <-chan struct{}) error {
+	defer k.clear()
 	defer close(k.over)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -211,9 +214,7 @@ func (k *keeper) attempt(ctx context.Context, kind checkpoint.Kind) (size int64,
 			err = errors.Join(err, w.Abandon(context.WithoutCancel(ctx)))
 		}
 	}()
-	for len(k.parts) > 0 { // of checkpoints that were given up
-		<-k.parts
-	}
+	k.clear()
 	k.last = w.Meta().ID
 	if err := k.ask(ctx, k.last); err != nil {
 		return 0, err
@@ -226,7 +227,8 @@ func (k *keeper) attempt(ctx context.Context, kind checkpoint.Kind) (size int64,
 		if err != nil {
 			return 0, err
 		}
-		if p.id != k.last { // of one that was given up
+		if p.id != k.last {
+			p.drop()
 			continue
 		}
 		missing--
@@ -310,15 +312,12 @@ func (k *keeper) ask(ctx context.Context, id uint64) error {
 
 var errMail = fault.As(fault.ErrExternal, errors.New("a task answers no messages: it is inside a call that does not return"))
 
-// write encodes a part and writes it.
-func (k *keeper) write(ctx context.Context, w *checkpoint.Writer, p part, size *int64) error {
-	if p.sections == nil {
-		return nil
-	}
-	for ready := p.ready; ready != nil; {
+// await waits until a part is complete.
+func (k *keeper) await(ctx context.Context, ready <-chan struct{}) error {
+	for ready != nil {
 		select {
 		case <-ready:
-			ready = nil
+			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-k.ticks:
@@ -327,7 +326,20 @@ func (k *keeper) write(ctx context.Context, w *checkpoint.Writer, p part, size *
 			}
 		}
 	}
+	return nil
+}
+
+// write encodes a part and writes it.
+func (k *keeper) write(ctx context.Context, w *checkpoint.Writer, p part, size *int64) error {
+	if p.sections == nil {
+		return nil
+	}
+	if err := k.await(ctx, p.ready); err != nil {
+		p.drop()
+		return err
+	}
 	if err := k.turn.Begin(); err != nil {
+		p.drop()
 		return err
 	}
 	sections, err := p.sections()
@@ -354,6 +366,22 @@ func (k *keeper) give(p part) {
 	select {
 	case k.parts <- p:
 	default:
+		p.drop()
+	}
+}
+
+// clear drops parts of checkpoints that were given up.
+func (k *keeper) clear() {
+	for len(k.parts) > 0 {
+		p := <-k.parts
+		p.drop()
+	}
+}
+
+// drop lets go of what a part has frozen.
+func (p *part) drop() {
+	if p.release != nil {
+		p.release()
 	}
 }
 

@@ -37,6 +37,9 @@ type Options struct {
 	// Meta is what every checkpoint says about the job: its name, its plan, its operators and
 	// plug-ins. The engine adds what it is a checkpoint of.
 	Meta checkpoint.Meta
+	// StateDir is a directory for state that has no room in memory, if the job asks for that.
+	// The run has it to itself, and leaves nothing there.
+	StateDir string
 	// Observe receives what happens, one call at a time, from the engine's
 	// goroutines; it must return quickly. May be nil.
 	Observe func(Event)

@@ -195,6 +195,8 @@ type operator interface {
 	Close() error
 	Bytes() int64
 	Weigh(f func(key []byte, w stream.Window, bytes int64))
+	// onDisk is what of the state is there, in bytes, and not in Bytes.
+	onDisk() int64
 	// held counts what is kept: panes, or records.
 	held() int64
 	// disabled lists the plug-ins that are disabled in some key groups.
@@ -213,6 +215,8 @@ func (w windows) disabled() []breaker.Disabled { return w.breaker.Disabled() }
 
 func (w windows) held() int64 { return w.Panes() }
 
+func (w windows) onDisk() int64 { return w.Spilled().Bytes }
+
 func (w windows) ledgers(from []string) []Ledger {
 	l := w.Ledger()
 	return []Ledger{{Source: strings.Join(from, sourceSep), Filtered: l.Filtered, Failed: l.Failed, Late: l.Late, NoWindow: l.NoWindow, Counted: l.Counted,
@@ -225,6 +229,8 @@ type interval struct{ *join.Interval }
 func (j interval) disabled() []breaker.Disabled { return j.Disabled() }
 
 func (interval) Stamp(stream.Time) {}
+
+func (interval) onDisk() int64 { return 0 }
 
 func (j interval) held() int64 { return j.Buffered() }
 

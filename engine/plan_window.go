@@ -23,6 +23,7 @@ func (j *Job) windowSpec(ctx context.Context, st *stepSpec) (window.Spec, error)
 	s.SetAside = st.OnError == job.DeadLetter
 	s.Guard = newGuard(st.Step, s.Groups)
 	s.Fine = j.graph.Settings.OrderReplay || j.opts.fine
+	s.Spill = j.spill.of(st.ID)
 	s.GapCol, s.ValueCol = -1, -1
 	if err := shape(st, &s, j.userCode(ctx)); err != nil {
 		return s, err

@@ -54,7 +54,8 @@ type StepReport struct {
 	ID        string      `json:"id"`
 	Watermark stream.Time `json:"watermark"` // the lowest of its subtasks
 	Panes     int64       `json:"panes"`     // (key, window) pairs with state; of an interval join records that are kept
-	State     int64       `json:"state"`     // bytes that its state holds, about
+	State     int64       `json:"state"`     // bytes that its state holds of memory, about
+	Disk      int64       `json:"disk"`      // bytes of state that are on disk, not in State
 	Rows      int64       `json:"rows"`      // result rows written
 	Updates   int64       `json:"updates"`   // result rows of kind update
 	Inputs    []Ledger    `json:"inputs"`    // one for each source that feeds the step
@@ -194,6 +195,7 @@ func (m *merger) step(r StepReport) {
 	s.Watermark = min(s.Watermark, r.Watermark)
 	s.Panes += r.Panes
 	s.State += r.State
+	s.Disk += r.Disk
 	s.Rows += r.Rows
 	s.Updates += r.Updates
 	s.Disabled = breaker.Merge(s.Disabled, r.Disabled)

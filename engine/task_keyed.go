@@ -119,7 +119,7 @@ func (t *keyedTask) process(ctx context.Context, b *stream.Batch) error {
 	if err := t.out.flush(ctx, b.Trailing, b.Status); err != nil {
 		return err
 	}
-	return t.share.set(t.op.Bytes())
+	return t.share.set(t.op.Bytes() + t.op.onDisk())
 }
 
 // flush sends the output of a batch to the sinks.
@@ -301,7 +301,7 @@ func (t *keyedTask) RefusedPane(key []byte, w stream.Window, f *udf.Failure) err
 
 // report is the task's part of the step's report.
 func (t *keyedTask) report() StepReport {
-	return StepReport{ID: t.step.ID, Watermark: t.op.Watermark(), Panes: t.op.held(), State: t.op.Bytes(), Rows: t.rows, Updates: t.updates, Inputs: t.op.ledgers(t.step.From), Disabled: t.op.disabled()}
+	return StepReport{ID: t.step.ID, Watermark: t.op.Watermark(), Panes: t.op.held(), State: t.op.Bytes(), Disk: t.op.onDisk(), Rows: t.rows, Updates: t.updates, Inputs: t.op.ledgers(t.step.From), Disabled: t.op.disabled()}
 }
 
 var _ window.Output = (*keyedTask)(nil)

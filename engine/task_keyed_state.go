@@ -53,7 +53,7 @@ func (t *keyedTask) part(id uint64) part {
 	if flight != nil {
 		ready = flight.Done
 	}
-	return part{id: id, who: t, report: func(m *merger) { m.step(r) }, ready: ready, sections: func() ([]checkpoint.Section, error) {
+	return part{id: id, who: t, report: func(m *merger) { m.step(r) }, ready: ready, release: func() { cut() }, sections: func() ([]checkpoint.Section, error) {
 		c := cut()
 		var w state.Writer
 		w.Bytes(before.Buf)

@@ -29,6 +29,7 @@ type coldKeys struct {
 	// due says when the first timer on disk is due, or earlier, if there is any.
 	due    [2]stream.Time
 	timers [2]bool
+	woken  [2]stream.Time // when keys were brought in last for their timers
 
 	batch state.Batch
 	value state.Writer // scratch
@@ -44,7 +45,7 @@ func newColdKeys(o *General, s *Spill) *coldKeys {
 	if s == nil {
 		return nil
 	}
-	c := &coldKeys{Spill: *s, op: o, to: s.Open()}
+	c := &coldKeys{Spill: *s, op: o, to: s.Open(), woken: [2]stream.Time{stream.MinTime, stream.MinTime}}
 	c.batch = c.to.Batch()
 	return c
 }
@@ -284,9 +285,10 @@ func (c *coldKeys) isDue(d trigger.Domain, t stream.Time) bool {
 	return c != nil && c.timers[d] && c.due[d] <= t
 }
 
-// wake brings in keys whose timers are the first ones that are due at t, all of one time
-// and as many as there is room for, if there are any: due may have been too early. Timers
-// in memory that are due no later have been called.
+// wake brings in the keys whose timers are due first, if any is due at t: due may have been
+// too early. It takes as many as there is room for, and with them those that will be due
+// before as much time has passed again as since the last time: looking for them costs more
+// than reading them. Timers in memory that are due no later have been called.
 func (c *coldKeys) wake(d trigger.Domain, t stream.Time) error {
 	if err := c.op.flush(); err != nil { // what waits for panes that may leave
 		return err
@@ -294,12 +296,12 @@ func (c *coldKeys) wake(d trigger.Domain, t stream.Time) error {
 	if err := c.shrink(); err != nil {
 		return err
 	}
-	n, at := 0, t
-	c.timers[d] = false
+	n, soon := 0, t.Add(t.Sub(c.woken[d]))
+	c.timers[d], c.woken[d] = false, t
 	first := c.timerOf(d, c.due[d], nil)
 	err := c.to.Scan(first, behind(first[:2]), func(name, _ []byte) (bool, error) {
 		time, key := timeIn(name[2:]), name[2+8:]
-		if time > t || n > 0 && time > at || n == maxWake || n > 0 && c.held() > c.Memory {
+		if n == 0 && time > t || time > soon || n == maxWake || n > 0 && c.held() > c.Memory {
 			c.timers[d], c.due[d] = true, time
 			return false, nil
 		}
@@ -310,7 +312,7 @@ func (c *coldKeys) wake(d trigger.Domain, t stream.Time) error {
 		if k == nil {
 			return false, fmt.Errorf("a timer on disk is of a key that is not there: %w", errSpilled)
 		}
-		n, at = n+1, time
+		n++
 		return true, nil
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package window
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"tidemark/engine/state/disk"
 	"tidemark/engine/stream"
 	"tidemark/engine/trigger"
+	"tidemark/internal/fault"
 )
 
 // The operator that has all in memory is what one with little of it is measured by: the
@@ -192,6 +194,53 @@ func TestStateOnDiskChangesNothing(t *testing.T) {
 	}
 	if len(most) != 7 || rows < 8_000 || restores < 1000 {
 		t.Errorf("%d kinds of jobs, %d rows, %d restores: they show too little", len(most), rows, restores)
+	}
+}
+
+// A cut moves between an operator with a disk and one without where both are of one kind;
+// another kind says so.
+func TestACutMovesBetweenMemoryAndDisk(t *testing.T) {
+	moved, refused := map[string]int{}, map[string]int{}
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 32))
+		for _, j := range spillJobs(t, r) {
+			for _, toDisk := range []bool{false, true} {
+				open := func(onDisk bool) Operator {
+					p := j.spec(j.fns())
+					if onDisk {
+						p.Spill = &Spill{Memory: 2000, Open: func() state.Backing { return state.NewRAM() }}
+					}
+					op, err := New(p, &recorder{})
+					return opened(t, op, err)
+				}
+				from, to := open(!toDisk), open(toDisk)
+				stop := len(j.rows) / 2
+				for _, x := range j.rows[:stop] {
+					b := batchOf([]row{x})
+					b.SetKeys([]int{0})
+					if err := from.Process(b); err != nil {
+						t.Fatal(err)
+					}
+				}
+				kind, _, _ := strings.Cut(j.name, ",")
+				cut := from.Freeze()()
+				err := to.Restore(state.Restore{Tasks: [][]byte{cut.Task}, Exact: true, Groups: cut.Groups})
+				if errors.Is(err, fault.ErrUser) && strings.Contains(err.Error(), "another kind of step") {
+					refused[kind]++
+					continue
+				}
+				if err != nil {
+					t.Fatalf("seed %d: %s: %v", seed, j.name, err)
+				}
+				moved[kind]++
+				diff(t, fmt.Sprintf("seed %d: %s, to disk %v", seed, j.name, toDisk), stateOf(to), stateOf(from))
+			}
+		}
+	}
+	for kind, all := range map[string]map[string]int{"tumbling": moved, "lists": moved, "purging every third": moved, "early": moved, "sessions": refused} {
+		if all[kind] != 40 {
+			t.Errorf("%s: %v moved, %v refused", kind, moved, refused)
+		}
 	}
 }
 
