@@ -2,9 +2,9 @@ package window
 
 import (
 	"errors"
-	"slices"
 
 	"tidemark/engine/state"
+	"tidemark/engine/stream"
 	"tidemark/engine/udf"
 	"tidemark/internal/fault"
 )
@@ -60,23 +60,20 @@ func (o *Counts) freezeKeys() func() groupWriter {
 			f.failed[s.slot] = why
 		}
 	}
-	groups, room := o.groups, usualKey+16+(17+o.cells.Width())*(len(f.slots)/max(len(f.keys), 1)+1)
+	keys := newKeyWriter(o.groups, len(f.keys), usualKey+16+(17+o.cells.Width())*(len(f.slots)/max(len(f.keys), 1)+1))
 	return func() groupWriter {
-		byGroup := byGroup(len(f.keys), groups, func(i int) []byte { return f.panes.Key(int(f.keys[i].id)) })
-		return func(group int, w *state.Writer) bool {
-			w.Buf = slices.Grow(w.Buf, room*len(byGroup[group]))
-			w.Len(len(byGroup[group]))
-			for _, i := range byGroup[group] {
-				k := &f.keys[i]
-				w.Bytes(f.panes.Key(int(k.id)))
-				w.U32(f.panes.Fired(int(k.id)))
-				w.I64(k.slice)
-				for _, slot := range f.slots[k.from:k.to] {
-					f.writeSum(w, slot)
-				}
+		for i := range f.keys {
+			k := &f.keys[i]
+			key := f.panes.Key(int(k.id))
+			w := keys.begin(stream.KeyHash(key), key)
+			w.Bytes(key)
+			w.U32(f.panes.Fired(int(k.id)))
+			w.I64(k.slice)
+			for _, slot := range f.slots[k.from:k.to] {
+				f.writeSum(w, slot)
 			}
-			return len(byGroup[group]) > 0
 		}
+		return keys.write
 	}
 }
 

@@ -39,30 +39,23 @@ type frozenSessions struct {
 
 func (o *Sessions) freezeKeys() func() groupWriter {
 	f := &frozenSessions{keys: o.keys.FreezeKeys(), cells: o.cells.Freeze(), newest: slices.Clone(o.newest), intervals: slices.Clone(o.intervals), replaces: maps.Clone(o.replaces)}
-	groups, room := o.groups, usualKey+8+(37+o.cells.Width())*(o.cells.Used()/max(o.live, 1)+1)
+	keys := newKeyWriter(o.groups, o.live, usualKey+8+(37+o.cells.Width())*(o.cells.Used()/max(o.live, 1)+1))
 	return func() groupWriter {
-		ids := make([]uint32, 0, len(f.newest))
 		for id, slot := range f.newest {
 			if slot != noSession {
-				ids = append(ids, uint32(id))
+				key := f.keys.Key(id)
+				f.write(keys.begin(stream.KeyHash(key), key), key, slot)
 			}
 		}
-		byGroup := byGroup(len(ids), groups, func(i int) []byte { return f.keys.Key(int(ids[i])) })
-		return func(group int, w *state.Writer) bool {
-			w.Buf = slices.Grow(w.Buf, room*len(byGroup[group]))
-			w.Len(len(byGroup[group]))
-			for _, i := range byGroup[group] {
-				f.write(w, ids[i])
-			}
-			return len(byGroup[group]) > 0
-		}
+		return keys.write
 	}
 }
 
-func (f *frozenSessions) write(w *state.Writer, id uint32) {
-	w.Bytes(f.keys.Key(int(id)))
+// write writes a key, which has a newest session.
+func (f *frozenSessions) write(w *state.Writer, key []byte, newest uint32) {
+	w.Bytes(key)
 	n, oldest := 0, uint32(noSession)
-	for slot := f.newest[id]; slot != noSession; slot = f.intervals[slot].older {
+	for slot := newest; slot != noSession; slot = f.intervals[slot].older {
 		n, oldest = n+1, slot
 	}
 	w.Len(n)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tidemark/engine/state"
+	"tidemark/engine/stream"
 	"tidemark/internal/fault"
 )
 
@@ -78,23 +79,19 @@ func (o *Slices) freezeKeys() func() groupWriter {
 			f.revised = append(f.revised, revision{id, n, k})
 		}
 	}
-	groups, room := o.groups, usualKey+20+(28+o.cells.Width())*(len(f.slices)/max(len(f.keys), 1)+1)
+	keys := newKeyWriter(o.groups, len(f.keys), usualKey+20+(28+o.cells.Width())*(len(f.slices)/max(len(f.keys), 1)+1))
 	return func() groupWriter {
 		slices.SortFunc(f.revised, func(a, b revision) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.window, b.window)) })
-		byGroup := byGroup(len(f.keys), groups, func(i int) []byte { return f.panes.Key(int(f.keys[i].id)) })
-		return func(group int, w *state.Writer) bool {
-			w.Buf = slices.Grow(w.Buf, room*len(byGroup[group]))
-			w.Len(len(byGroup[group]))
-			for _, i := range byGroup[group] {
-				f.write(w, &f.keys[i])
-			}
-			return len(byGroup[group]) > 0
+		for i := range f.keys {
+			key := f.panes.Key(int(f.keys[i].id))
+			f.write(keys.begin(stream.KeyHash(key), key), key, &f.keys[i])
 		}
+		return keys.write
 	}
 }
 
-func (f *frozenSlices) write(w *state.Writer, k *frozenSliceKey) {
-	w.Bytes(f.panes.Key(int(k.id)))
+func (f *frozenSlices) write(w *state.Writer, key []byte, k *frozenSliceKey) {
+	w.Bytes(key)
 	w.Len(k.to - k.from)
 	for _, s := range f.slices[k.from:k.to] {
 		w.I64(s.slice)

@@ -1,9 +1,6 @@
 package window
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/binary"
 	"errors"
 	"slices"
 
@@ -45,65 +42,17 @@ func (o *General) resume() { o.was, o.target = o.wm, o.wm }
 // freezeKeys writes all keys at once, since what they have lies in pointers and changes in
 // place; it is left to others to put them in order.
 func (o *General) freezeKeys() func() groupWriter {
-	written := make([]writtenKeys, o.groups)
-	usual := len(o.keys) / o.groups
+	keys := newKeyWriter(o.groups, len(o.keys), usualPane+o.width)
 	for _, k := range o.keys {
-		g := &written[o.groupOf(k.hash)]
-		if g.spans == nil {
-			g.spans, g.Buf = make([]span, 0, usual), make([]byte, 0, usual*(usualPane+o.width))
-		}
-		from := len(g.Buf)
-		o.writeKey(&g.Writer, k)
-		g.spans = append(g.spans, span{prefix: prefix(k.key), from: from, to: len(g.Buf)})
+		o.writeKey(keys.begin(k.hash, k.key), k)
 	}
 	cold := o.cold.freeze()
-	return func() groupWriter {
-		return func(group int, w *state.Writer) bool {
-			keys := &written[group]
-			keys.sort()
-			n := len(keys.spans)
-			if cold != nil {
-				n = cold.merge(group, keys, w)
-			} else {
-				w.Buf = slices.Grow(w.Buf, 4+len(keys.Buf))
-				w.Len(n)
-				for i := range keys.spans {
-					w.Buf = append(w.Buf, keys.of(i)...)
-				}
-			}
-			*keys = writtenKeys{}
-			return n > 0
-		}
+	if cold == nil {
+		return func() groupWriter { return keys.write }
 	}
-}
-
-// writtenKeys is the keys of a group as writeKey wrote them, in no order until sort.
-type writtenKeys struct {
-	state.Writer
-	spans []span // of each key
-}
-
-type span struct {
-	prefix   uint64 // of the key
-	from, to int
-}
-
-// of is key i with its state.
-func (g *writtenKeys) of(i int) []byte { return g.Buf[g.spans[i].from:g.spans[i].to] }
-
-// key is the key of a span.
-func (g *writtenKeys) key(s span) []byte {
-	return g.Buf[s.from+4:][:binary.LittleEndian.Uint32(g.Buf[s.from:])]
-}
-
-// sort puts the keys in order of their bytes.
-func (g *writtenKeys) sort() {
-	slices.SortFunc(g.spans, func(a, b span) int {
-		if a.prefix != b.prefix {
-			return cmp.Compare(a.prefix, b.prefix)
-		}
-		return bytes.Compare(g.key(a), g.key(b))
-	})
+	return func() groupWriter {
+		return func(group int, w *state.Writer) bool { return cold.merge(group, keys.take(group), w) > 0 }
+	}
 }
 
 // usualPane is how much room is made for a key with a pane, accumulators left out.
