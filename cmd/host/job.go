@@ -170,15 +170,19 @@ func newJobResultsCommand() *cobra.Command {
 }
 
 func newJobStopCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "stop ID", Short: "end a job; nothing is fired", Args: exactly(1, "the id of a job")}
+	cmd := &cobra.Command{Use: "stop ID", Short: "end a job; nothing is fired unless it drains", Args: exactly(1, "the id of a job")}
 	r := shownFlags(cmd)
 	savepoint := cmd.Flags().Bool("savepoint", false, "take a savepoint first; if that fails the job goes on")
+	drain := cmd.Flags().Bool("drain", false, "let it end as if its input did: what was read is worked on, and windows whose time had not come give rows of the kind incomplete")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := r.client()
 		if err != nil {
 			return err
 		}
-		j, err := c.Stop(cmd.Context(), args[0], *savepoint)
+		if *savepoint && *drain {
+			return usagef("job stop: --savepoint and --drain exclude each other: what a drain fires would be fired again by whoever goes on from the savepoint")
+		}
+		j, err := c.Stop(cmd.Context(), args[0], *savepoint, *drain)
 		if err != nil {
 			return err
 		}

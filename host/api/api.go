@@ -394,7 +394,7 @@ func (s *server) stop(w http.ResponseWriter, r *http.Request, id tenant.ID) erro
 	if err != nil {
 		return err
 	}
-	q, err := query(r, "wait", "savepoint")
+	q, err := query(r, "wait", "savepoint", "drain")
 	if err != nil {
 		return err
 	}
@@ -406,15 +406,24 @@ func (s *server) stop(w http.ResponseWriter, r *http.Request, id tenant.ID) erro
 	if err != nil {
 		return err
 	}
+	drain, err := truth("drain", q["drain"])
+	if err != nil {
+		return err
+	}
 	var v controller.View
 	var saved *Checkpoint
-	if savepoint {
+	switch {
+	case savepoint && drain:
+		return fault.Userf("savepoint and drain exclude each other: what a drain fires would be fired again by whoever goes on from the savepoint")
+	case drain:
+		v, err = s.Controller.Drain(r.Context(), id, name, d)
+	case savepoint:
 		var made controller.Saved
 		if v, made, err = s.Controller.StopSaved(r.Context(), id, name, d); err == nil {
 			c := wireSaved(made)
 			saved = &c
 		}
-	} else {
+	default:
 		v, err = s.Controller.Stop(r.Context(), id, name, d)
 	}
 	if err != nil {

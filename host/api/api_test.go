@@ -168,6 +168,7 @@ func TestRefusals(t *testing.T) {
 		{"a wait without a unit", "GET", "/v1/jobs/x?wait=5", "good", "", 400, "invalid", "from 0s to 1m"},
 		{"a wait for an hour", "GET", "/v1/jobs/x?wait=1h", "good", "", 400, "invalid", "from 0s to 1m"},
 		{"a stop that is to take a savepoint, perhaps", "POST", "/v1/jobs/x/stop?savepoint=maybe", "good", "", 400, "invalid", "savepoint: must be true or false"},
+		{"a stop that drains and is to be gone on from", "POST", "/v1/jobs/x/stop?savepoint=true&drain=true", "good", "", 400, "invalid", "exclude each other"},
 		{"a savepoint with a name", "POST", "/v1/jobs/x/savepoints?name=a", "good", "", 400, "invalid", "unknown parameter"},
 		{"savepoints are taken, not read", "GET", "/v1/jobs/x/savepoints", "good", "", 405, "wrong_method", "it takes POST"},
 		{"a position that is no number", "GET", "/v1/jobs/x/results?from=start", "good", "", 400, "invalid", "Tidemark-Next"},

@@ -159,11 +159,13 @@ func (c *Client) Job(ctx context.Context, id string, wait time.Duration) (j api.
 }
 
 // Stop asks a job to end and waits for that as the host is set up. savepoint: the job takes
-// one first.
-func (c *Client) Stop(ctx context.Context, id string, savepoint bool) (j api.Job, err error) {
+// one first; drain: it ends as if its input did.
+func (c *Client) Stop(ctx context.Context, id string, savepoint, drain bool) (j api.Job, err error) {
 	q := url.Values{}
-	if savepoint {
-		q.Set("savepoint", "true")
+	for name, on := range map[string]bool{"savepoint": savepoint, "drain": drain} {
+		if on {
+			q.Set(name, "true")
+		}
 	}
 	err = c.call(ctx, request{method: "POST", path: jobPath(id) + "/stop", query: q}, &j)
 	return j, err

@@ -73,6 +73,7 @@ type live struct {
 	counter  *Counter
 	report   engine.Report // the last one that was seen
 	warnings []string
+	drained  bool // it was told to drain, by this run
 }
 
 const (
@@ -85,7 +86,7 @@ const (
 )
 
 // states in which a job may have something running.
-var alive = []string{string(Created), string(Starting), string(Running), string(Restarting), string(Stopping)}
+var alive = []string{string(Created), string(Starting), string(Running), string(Restarting), string(Draining), string(Stopping)}
 
 // New makes a controller; nothing runs yet.
 func New(o Options) (*Controller, error) {
@@ -408,7 +409,9 @@ func (c *Controller) moved(l *live, ch Change) {
 		r.Message = c.forOwner(r, ch.WhyAgain())
 		l.warn(r.Message)
 	case Starting:
-		r.Message = ""
+		r.Message, l.drained = "", false
+	case Draining:
+		l.drained = true
 	}
 	if ch.State.Ended() {
 		r.Ended = now
@@ -420,6 +423,10 @@ func (c *Controller) moved(l *live, ch Change) {
 			}
 		case Failed:
 			r.Message = c.forOwner(r, ch.Err.Error())
+		case Finished:
+			if l.drained {
+				r.Message = "drained: windows whose time had not come gave rows of the kind incomplete"
+			}
 		}
 	}
 	if ch.State.Ended() || ch.State == Restarting {

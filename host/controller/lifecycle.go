@@ -15,6 +15,9 @@ const (
 	// Restarting: a run has failed for a reason that may pass, and the next one waits for
 	// its time.
 	Restarting State = "restarting"
+	// Draining: it ends as if its input did, because someone asked for that; what was read is
+	// worked on, and windows whose time had not come give rows of the kind incomplete.
+	Draining State = "draining"
 	// Stopping: a stop has been asked for and some task has not ended yet. A module
 	// that is being compiled holds a job here.
 	Stopping State = "stopping"
@@ -44,6 +47,7 @@ const (
 	Start Event = "start" // its turn has come
 	Up    Event = "up"    // the engine runs
 	Stop  Event = "stop"  // someone asks it to end
+	Drain Event = "drain" // someone asks it to end as if its input did
 	Done  Event = "done"  // the engine returned without an error
 	Fail  Event = "fail"  // loading or running ended with an error
 	Retry Event = "retry" // likewise, and the policy has it start again
@@ -61,6 +65,7 @@ const (
 	Nothing Action = ""
 	Launch  Action = "launch" // load the job and start the engine
 	Wait    Action = "wait"   // let the time pass that the policy says; then Again
+	Flush   Action = "flush"  // have the engine drain
 	Cancel  Action = "cancel" // end the context that the engine runs under
 )
 
@@ -71,8 +76,11 @@ var transitions = map[State]map[Event]struct {
 }{
 	Created:    {Start: {Starting, Launch}, Stop: {Stopped, Nothing}, Lost: {Interrupted, Nothing}, Resume: {Created, Launch}},
 	Starting:   {Up: {Running, Nothing}, Fail: {Failed, Nothing}, Retry: {Restarting, Wait}, Halt: {Stopped, Nothing}, Stop: {Stopping, Cancel}, Lost: {Interrupted, Nothing}, Resume: {Created, Launch}},
-	Running:    {Done: {Finished, Nothing}, Fail: {Failed, Nothing}, Retry: {Restarting, Wait}, Halt: {Stopped, Nothing}, Stop: {Stopping, Cancel}, Lost: {Interrupted, Nothing}, Resume: {Created, Launch}},
+	Running:    {Done: {Finished, Nothing}, Fail: {Failed, Nothing}, Retry: {Restarting, Wait}, Halt: {Stopped, Nothing}, Stop: {Stopping, Cancel}, Drain: {Draining, Flush}, Lost: {Interrupted, Nothing}, Resume: {Created, Launch}},
 	Restarting: {Again: {Starting, Launch}, Halt: {Stopped, Nothing}, Stop: {Stopping, Cancel}, Lost: {Interrupted, Nothing}, Resume: {Created, Launch}},
+	// One that fails while it drains goes on from its checkpoint and drains no more: whoever
+	// asked is told that it was started again.
+	Draining: {Done: {Finished, Nothing}, Fail: {Failed, Nothing}, Retry: {Restarting, Wait}, Halt: {Stopped, Nothing}, Stop: {Stopping, Cancel}, Drain: {Draining, Nothing}, Lost: {Interrupted, Nothing}, Resume: {Created, Launch}},
 	// The end of the input may win the race against a stop: then all rows are out,
 	// and that is what is said. An engine that comes up meanwhile stays in stopping.
 	// A second stop changes nothing. It is not started again, whatever it fails of.

@@ -38,6 +38,12 @@ func TestLife(t *testing.T) {
 		{"a crash while it waits", []Event{Start, Up, Retry, Lost}, Interrupted, Nothing},
 		{"another process goes on with it", []Event{Start, Up, Resume}, Created, Launch},
 		{"also if it was told that it is interrupted", []Event{Start, Up, Lost, Resume}, Created, Launch},
+		{"a drain ends it as its input would", []Event{Start, Up, Drain, Done}, Finished, Nothing},
+		{"which the engine has to be told", []Event{Start, Up, Drain}, Draining, Flush},
+		{"once", []Event{Start, Up, Drain, Drain}, Draining, Nothing},
+		{"a stop ends a drain that takes too long", []Event{Start, Up, Drain, Stop}, Stopping, Cancel},
+		{"the host ends while it drains", []Event{Start, Up, Drain, Lost, Resume}, Created, Launch},
+		{"it fails while it drains", []Event{Start, Up, Drain, Retry, Again, Up}, Running, Nothing},
 		{"a start launches", []Event{Start}, Starting, Launch},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -64,8 +70,8 @@ func TestAJobThatStopsIsNotStartedAgain(t *testing.T) {
 }
 
 func TestEveryStateAndEvent(t *testing.T) {
-	events := []Event{Start, Up, Stop, Done, Fail, Retry, Again, Halt, Lost, Resume}
-	for _, s := range []State{Created, Starting, Running, Restarting, Stopping, Finished, Failed, Stopped, Interrupted} {
+	events := []Event{Start, Up, Stop, Done, Fail, Retry, Again, Halt, Lost, Resume, Drain}
+	for _, s := range []State{Created, Starting, Running, Restarting, Draining, Stopping, Finished, Failed, Stopped, Interrupted} {
 		allowed := 0
 		for _, e := range events {
 			to, do, err := Next(s, e)

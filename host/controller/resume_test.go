@@ -184,3 +184,33 @@ func TestSavepoints(t *testing.T) {
 		t.Errorf("a job without checkpoints has %+v, %v", none, err)
 	}
 }
+
+func TestDrain(t *testing.T) {
+	s := newSite(t)
+	c, ctx := s.start(t), t.Context()
+	defer closeAll(t, c)
+	s.write(t, "in.jsonl", threeAndABadOne+`{"k":"x","t":12000}`+"\n")
+	for _, row := range []struct {
+		id   catalog.JobID
+		file string
+	}{
+		{"with", followed("in.jsonl")},
+		{"without", strings.Replace(followed("in.jsonl"), "{interval: 10ms}", "off", 1)},
+	} {
+		submit(t, c, "a", row.id, row.file)
+		rowsOf(t, c, row.id, 2)
+		_, err := c.Drain(ctx, "b", row.id, 0)
+		wantClass(t, "another tenant's job", err, fault.ErrUnknown)
+		v, err := c.Drain(ctx, "a", row.id, aMinute)
+		if err != nil || State(v.State) != Finished || !strings.HasPrefix(v.Message, "drained") {
+			t.Fatalf("%s checkpoints: %s, %q, %v", row.id, v.State, v.Message, err)
+		}
+		// The window from 10 s had not come to its end.
+		rows, piece := read(t, c, "a", row.id, "results", 0)
+		if want := `"key":{"k":"x"},"window":{"start":10000,"end":20000},"kind":"incomplete","revision":0,"value":{"n":1}`; strings.Count(rows, want) != 1 || strings.Count(rows, "\n") != 3 || !piece.Complete {
+			t.Errorf("%s checkpoints: complete %t, rows\n%s", row.id, piece.Complete, rows)
+		}
+		_, err = c.Drain(ctx, "a", row.id, aMinute)
+		wantClass(t, "one that has finished", err, fault.ErrConflict)
+	}
+}

@@ -94,3 +94,33 @@ func (c *Controller) StopSaved(ctx context.Context, id tenant.ID, name catalog.J
 	}
 	return v, saved, err
 }
+
+// Drain asks a running job to end as if its input did, and waits for that for at most d: what
+// was read is worked on, all windows fire, and the job is finished. ErrConflict: it does not
+// run.
+func (c *Controller) Drain(ctx context.Context, id tenant.ID, name catalog.JobID, d time.Duration) (View, error) {
+	record, l, err := c.find(ctx, jobKey{id, name})
+	if err != nil {
+		return View{}, err
+	}
+	if l == nil {
+		_, _, err := Next(State(record.State), Drain)
+		return View{}, err
+	}
+	do, err := l.life.On(Drain)
+	if err != nil {
+		return View{}, err
+	}
+	if do == Flush {
+		c.mu.Lock()
+		running := l.engine
+		c.mu.Unlock()
+		if running == nil { // it has ended meanwhile
+			return c.waitEnd(ctx, record, l, d)
+		}
+		if err := running.Drain(); err != nil {
+			return View{}, err
+		}
+	}
+	return c.waitEnd(ctx, record, l, d)
+}
