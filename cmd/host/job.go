@@ -16,7 +16,7 @@ import (
 // newJobCommand makes `tidemark job`: what a tenant does with jobs on a host.
 func newJobCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "job", Short: "submit, watch and stop jobs on a host", Args: exactly(0, "a subcommand")}
-	cmd.AddCommand(newJobSubmitCommand(), newJobListCommand(), newJobGetCommand(), newJobResultsCommand(), newJobStopCommand(), newJobDeleteCommand())
+	cmd.AddCommand(newJobSubmitCommand(), newJobListCommand(), newJobGetCommand(), newJobResultsCommand(), newJobStopCommand(), newJobStartCommand(), newJobDeleteCommand())
 	return cmd
 }
 
@@ -183,6 +183,44 @@ func newJobStopCommand() *cobra.Command {
 			return usagef("job stop: --savepoint and --drain exclude each other: what a drain fires would be fired again by whoever goes on from the savepoint")
 		}
 		j, err := c.Stop(cmd.Context(), args[0], *savepoint, *drain)
+		if err != nil {
+			return err
+		}
+		return r.showJob(cmd.Context(), cmd.OutOrStdout(), c, j, false)
+	}
+	return cmd
+}
+
+func newJobStartCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "start ID [FILE]",
+		Short: "have a job that was stopped, has failed or was interrupted go on",
+		Long: "Has a job go on from its last checkpoint, or with --from from another checkpoint or savepoint of its own, under its job file or\n" +
+			"the one given. State that does not fit a changed file is refused with the reason unless --drop-state names the operator.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return usagef("%s wants the id of a job, and a job file if it has changed; %s --help tells more", name(cmd), cmd.CommandPath())
+			}
+			return nil
+		},
+	}
+	r := shownFlags(cmd)
+	from := cmd.Flags().Uint64("from", 0, "number of a checkpoint or savepoint, as savepoint list shows it (else the last checkpoint)")
+	drop := cmd.Flags().StringArray("drop-state", nil, "give up the state of this operator; may be repeated")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := r.client()
+		if err != nil {
+			return err
+		}
+		var file []byte
+		name := ""
+		if len(args) == 2 {
+			name = args[1]
+			if file, err = readArgument(cmd.InOrStdin(), name); err != nil {
+				return err
+			}
+		}
+		j, err := c.Start(cmd.Context(), args[0], *from, *drop, name, file)
 		if err != nil {
 			return err
 		}

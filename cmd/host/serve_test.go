@@ -319,6 +319,14 @@ func TestServe(t *testing.T) {
 		if strings.Contains(out, `"start":"1970-01-01T00:00:05.000Z"`) {
 			t.Errorf("a stop has fired: %s", out)
 		}
+		_, errs, code = h.as(t, dir, a, "job", "start", "endless", "--from", "999")
+		must(t, "a start from nowhere", code, 3, errs, "there is no checkpoint 999")
+		out, errs, code = h.as(t, dir, a, "job", "start", "endless", "follow.yaml", "--from", "1")
+		must(t, "a start from a savepoint", code, 0, out+errs, "endless")
+		_, errs, code = h.as(t, dir, a, "job", "start", "endless")
+		must(t, "a second start", code, 4, errs, "it can go on when it has ended")
+		out, errs, code = h.as(t, dir, a, "job", "stop", "endless")
+		must(t, "stop", code, 0, out+errs, "stopped")
 		_, errs, code = h.as(t, dir, a, "job", "stop", "endless", "--savepoint", "--drain")
 		must(t, "a drain with a savepoint", code, 2, errs, "exclude each other")
 		_, errs, code = h.as(t, dir, a, "job", "submit", "follow.yaml", "--id", "drained")

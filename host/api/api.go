@@ -99,6 +99,7 @@ func (s *server) routes() []route {
 		{"GET", "/v1/jobs/{id}", false, s.getJob},
 		{"GET", "/v1/jobs/{id}/results", false, s.results},
 		{"POST", "/v1/jobs/{id}/stop", false, s.stop},
+		{"POST", "/v1/jobs/{id}/start", false, s.start},
 		{"POST", "/v1/jobs/{id}/savepoints", false, s.savepoint},
 		{"GET", "/v1/jobs/{id}/checkpoints", false, s.listSaved},
 		{"DELETE", "/v1/jobs/{id}", false, s.deleteJob},
@@ -436,6 +437,37 @@ func (s *server) stop(w http.ResponseWriter, r *http.Request, id tenant.ID) erro
 	j := wireJob(v, true)
 	j.Savepoint = saved
 	writeJSON(w, status, j)
+	return nil
+}
+
+func (s *server) start(w http.ResponseWriter, r *http.Request, id tenant.ID) error {
+	name, err := jobID(r)
+	if err != nil {
+		return err
+	}
+	q, err := query(r, "from", "drop_state")
+	if err != nil {
+		return err
+	}
+	var how controller.Continue
+	if q["from"] != "" {
+		if how.From, err = strconv.ParseUint(q["from"], 10, 64); err != nil || how.From == 0 {
+			return fault.Userf("from: must be the number of a checkpoint, is %q", q["from"])
+		}
+	}
+	if q["drop_state"] != "" {
+		how.Drop = strings.Split(q["drop_state"], ",")
+	}
+	if r.ContentLength != 0 {
+		if how.YAML, err = body(w, r, "a job file (YAML), or nothing", s.JobBytes); err != nil {
+			return err
+		}
+	}
+	v, err := s.Controller.GoOn(r.Context(), id, name, how)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusAccepted, wireJob(v, true))
 	return nil
 }
 

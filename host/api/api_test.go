@@ -169,6 +169,8 @@ func TestRefusals(t *testing.T) {
 		{"a wait for an hour", "GET", "/v1/jobs/x?wait=1h", "good", "", 400, "invalid", "from 0s to 1m"},
 		{"a stop that is to take a savepoint, perhaps", "POST", "/v1/jobs/x/stop?savepoint=maybe", "good", "", 400, "invalid", "savepoint: must be true or false"},
 		{"a stop that drains and is to be gone on from", "POST", "/v1/jobs/x/stop?savepoint=true&drain=true", "good", "", 400, "invalid", "exclude each other"},
+		{"a start from a checkpoint by another name", "POST", "/v1/jobs/x/start?from=last", "good", "", 400, "invalid", "from: must be the number of a checkpoint"},
+		{"a start with a file that is too large", "POST", "/v1/jobs/x/start", "good", "12345678901", 413, "too_large", "more than 10 bytes"},
 		{"a savepoint with a name", "POST", "/v1/jobs/x/savepoints?name=a", "good", "", 400, "invalid", "unknown parameter"},
 		{"savepoints are taken, not read", "GET", "/v1/jobs/x/savepoints", "good", "", 405, "wrong_method", "it takes POST"},
 		{"a position that is no number", "GET", "/v1/jobs/x/results?from=start", "good", "", 400, "invalid", "Tidemark-Next"},

@@ -98,12 +98,12 @@ func anys(list []string) []any {
 	return out
 }
 
-// UpdateJob writes what changes in a job's life: state, message, outputs, report and
-// the times. ErrUnknown: it is not there.
+// UpdateJob writes what changes in a job's life: its name and file, state, message, outputs,
+// report and the times. ErrUnknown: it is not there.
 func (c *Catalog) UpdateJob(ctx context.Context, j Job) error {
 	return c.change(ctx, func(tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, `UPDATE jobs SET state = ?, message = ?, outputs = ?, report = ?, started_ms = ?, ended_ms = ? WHERE tenant = ? AND id = ?`,
-			j.State, j.Message, string(j.Outputs), string(j.Report), millis(j.Started), millis(j.Ended), j.Tenant, j.ID)
+		res, err := tx.ExecContext(ctx, `UPDATE jobs SET name = ?, yaml = ?, state = ?, message = ?, outputs = ?, report = ?, started_ms = ?, ended_ms = ? WHERE tenant = ? AND id = ?`,
+			j.Name, j.YAML, j.State, j.Message, string(j.Outputs), string(j.Report), millis(j.Started), millis(j.Ended), j.Tenant, j.ID)
 		return touched(res, err, j.ID)
 	})
 }

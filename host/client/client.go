@@ -171,6 +171,21 @@ func (c *Client) Stop(ctx context.Context, id string, savepoint, drain bool) (j 
 	return j, err
 }
 
+// Start has a job that has ended go on: from a checkpoint, 0 for the last one, giving up the
+// state of operators in drop. file is a changed job file, name what it is called in messages;
+// nil: the one it has.
+func (c *Client) Start(ctx context.Context, id string, from uint64, drop []string, name string, file []byte) (j api.Job, err error) {
+	q := url.Values{}
+	if from > 0 {
+		q.Set("from", strconv.FormatUint(from, 10))
+	}
+	if len(drop) > 0 {
+		q.Set("drop_state", strings.Join(drop, ","))
+	}
+	err = c.call(ctx, request{method: "POST", path: jobPath(id) + "/start", query: q, contentType: "application/yaml", body: file, file: name}, &j)
+	return j, err
+}
+
 // Savepoint has a running job take a savepoint, and waits for it.
 func (c *Client) Savepoint(ctx context.Context, id string) (s api.Checkpoint, err error) {
 	err = c.call(ctx, request{method: "POST", path: jobPath(id) + "/savepoints"}, &s)

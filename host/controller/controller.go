@@ -200,38 +200,40 @@ func (c *Controller) load(ctx context.Context, k jobKey, yaml []byte) (*Loaded, 
 	})
 }
 
+// check is load within the tenant's quotas.
+func (c *Controller) check(ctx context.Context, k jobKey, yaml []byte) (*Loaded, error) {
+	if err := tenant.Charge("bytes of a job file", 0, int64(len(yaml)), c.o.Quota.JobBytes); err != nil {
+		return nil, err
+	}
+	loaded, err := c.load(ctx, k, yaml)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range loaded.Graph.Steps {
+		if err := tenant.Charge("parallelism of step "+s.ID, 0, int64(s.Parallelism), int64(c.o.Quota.Parallelism)); err != nil {
+			return nil, err
+		}
+	}
+	return loaded, tenant.Charge("bytes of state of a job (settings.state_budget)", 0, loaded.Graph.Settings.StateBudget, c.o.Quota.StateBytes)
+}
+
 // Submit checks a job file and starts the job. An empty id gets a random one. The
 // same id with the same file returns the job that is there, and created is false.
 // Errors: job.Problems for the file, ErrConflict for a taken id, ErrQuota.
 func (c *Controller) Submit(ctx context.Context, id tenant.ID, name catalog.JobID, yaml []byte) (v View, created bool, err error) {
-	if err := tenant.Charge("bytes of a job file", 0, int64(len(yaml)), c.o.Quota.JobBytes); err != nil {
-		return View{}, false, err
-	}
 	if name == "" {
 		if name, err = c.randomID(); err != nil {
 			return View{}, false, err
 		}
 	}
 	k := jobKey{id, name}
-	loaded, err := c.load(ctx, k, yaml)
+	loaded, err := c.check(ctx, k, yaml)
 	if err != nil {
 		return View{}, false, err
-	}
-	for _, s := range loaded.Graph.Steps {
-		if err := tenant.Charge("parallelism of step "+s.ID, 0, int64(s.Parallelism), int64(c.o.Quota.Parallelism)); err != nil {
-			return View{}, false, err
-		}
-	}
-	if err := tenant.Charge("bytes of state of a job (settings.state_budget)", 0, loaded.Graph.Settings.StateBudget, c.o.Quota.StateBytes); err != nil {
-		return View{}, false, err
-	}
-	outputs, err := json.Marshal(outputsOf(loaded.Graph))
-	if err != nil {
-		panic("BUG: outputs: " + err.Error())
 	}
 	record, created, err := c.add(ctx, loaded, catalog.Job{
 		Tenant: id, ID: name, Name: loaded.Graph.Name, YAML: yaml,
-		State: string(Created), Outputs: outputs, Created: c.o.Machine.Clock.Now(),
+		State: string(Created), Outputs: outputsText(loaded.Graph), Created: c.o.Machine.Clock.Now(),
 	})
 	if err != nil {
 		return View{}, false, err

@@ -54,7 +54,8 @@ const (
 	Again Event = "again" // the wait before that is over
 	Halt  Event = "halt"  // the engine returned because it was stopped
 	Lost  Event = "lost"  // the host found it alive in its records when it started
-	// Resume: likewise, or interrupted, and it can go on from a checkpoint.
+	// Resume: likewise, or interrupted, and it can go on from a checkpoint; or someone has one
+	// that has ended go on.
 	Resume Event = "resume"
 )
 
@@ -85,8 +86,10 @@ var transitions = map[State]map[Event]struct {
 	// and that is what is said. An engine that comes up meanwhile stays in stopping.
 	// A second stop changes nothing. It is not started again, whatever it fails of.
 	Stopping: {Up: {Stopping, Nothing}, Done: {Finished, Nothing}, Fail: {Failed, Nothing}, Halt: {Stopped, Nothing}, Stop: {Stopping, Nothing}, Lost: {Interrupted, Nothing}},
-	// Nothing happens any more in this process.
+	// Nothing happens any more by itself.
 	Interrupted: {Resume: {Created, Launch}},
+	Stopped:     {Resume: {Created, Launch}},
+	Failed:      {Resume: {Created, Launch}},
 }
 
 // Next is the state machine: pure. An event that makes no sense in a state is an

@@ -62,6 +62,9 @@ func TestLife(t *testing.T) {
 }
 
 func TestAJobThatStopsIsNotStartedAgain(t *testing.T) {
+	if _, _, err := Next(Finished, Resume); !errors.Is(err, fault.ErrConflict) {
+		t.Errorf("one that has finished goes on: %v", err)
+	}
 	for _, e := range []Event{Retry, Again, Resume} {
 		if to, do, err := Next(Stopping, e); !errors.Is(err, fault.ErrConflict) {
 			t.Errorf("%s: (%s, %q, %v)", e, to, do, err)
@@ -84,8 +87,8 @@ func TestEveryStateAndEvent(t *testing.T) {
 			}
 		}
 		want := 0
-		if s == Interrupted {
-			want = 1 // another process may resume it
+		if s == Interrupted || s == Stopped || s == Failed {
+			want = 1 // it can be resumed
 		}
 		if s.Ended() != (allowed == want) {
 			t.Errorf("%s: Ended is %v with %d events allowed", s, s.Ended(), allowed)

@@ -45,12 +45,17 @@ type Recovery struct {
 // NewRecovery makes the recovery of a job whose checkpoints are in log. complete is as in
 // RunOptions.
 func NewRecovery(log *checkpoint.Log, g *job.Graph, complete bool, start Begin) *Recovery {
-	ops := job.Describe(g, complete, func(s *job.Step) string { return layoutOf(g, s) })
+	ops := describeJob(g, complete)
 	return &Recovery{log: log, start: start, ops: ops, meta: metaOf(g, ops), known: start.Again}
 }
 
 // Close lets other processes run the job.
 func (r *Recovery) Close() error { return r.log.Close() }
+
+// describeJob describes a job with the layouts that the engine chooses.
+func describeJob(g *job.Graph, complete bool) []job.Operator {
+	return job.Describe(g, complete, func(s *job.Step) string { return layoutOf(g, s) })
+}
 
 // layoutOf says how the engine keeps the windows of a step. Stored in checkpoints.
 func layoutOf(g *job.Graph, s *job.Step) string {
