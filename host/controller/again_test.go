@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"tidemark/engine"
+	"tidemark/engine/checkpoint"
 	"tidemark/internal/env"
 )
 
@@ -101,5 +104,59 @@ func TestAFullDiskIsWaitedOut(t *testing.T) {
 				t.Errorf("read %d, rows %d:\n%s", report.Sources[0].Read, report.Sinks[0].Rows, rows)
 			}
 		})
+	}
+}
+
+// A run that goes on from a checkpoint that somebody chose takes one of its own at once, so
+// that the next one need not be told.
+func TestAChosenBeginningIsKept(t *testing.T) {
+	s := &site{inputs: t.TempDir()}
+	s.write(t, "in.jsonl", threeAndABadOne)
+	src := strings.Replace(followed("in.jsonl"), "interval: 10ms", "interval: 1h", 1)
+	ran := 0
+	// run runs the job until it has completed a checkpoint, and returns that.
+	run := func(dir string, b Begin) (id uint64) {
+		loaded, err := Load(t.Context(), LoadRequest{YAML: []byte(src), Name: "job.yaml", Dir: s.inputs, Machine: env.Real()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, err := OpenCheckpoints(env.Real(), dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), aMinute)
+		defer cancel()
+		r := NewRecovery(log, loaded.Graph, false, b)
+		ran++
+		_, _ = loaded.Run(ctx, NewLife(nil), RunOptions{Recovery: r,
+			Up: func(j *engine.Job) {
+				if b.From == nil { // nobody asks for one otherwise
+					go func() { _ = j.Checkpoint(ctx, checkpoint.Periodic) }()
+				}
+			},
+			Observe: func(e engine.Event) {
+				if c, ok := e.(engine.Checkpointed); ok && c.Err == nil {
+					id = c.Number
+					cancel()
+				}
+			}})
+		if err := r.Close(); err != nil || id == 0 {
+			t.Fatalf("run %d ends without a checkpoint: %v", ran, err)
+		}
+		return id
+	}
+	there, here := t.TempDir(), t.TempDir()
+	run(there, Begin{})
+	c, err := FindCheckpoint(t.Context(), env.Real(), there, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := run(here, Begin{From: c})
+	log, err := OpenCheckpoints(env.Real(), here, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last, _, err := log.Last(t.Context()); err != nil || last == nil || last.Meta.ID != id {
+		t.Errorf("the next run goes on from %+v, %v", last, err)
 	}
 }

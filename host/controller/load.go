@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"time"
 
 	"tidemark/engine"
+	"tidemark/engine/checkpoint"
 	"tidemark/engine/job"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
@@ -181,5 +183,13 @@ func (l *Loaded) run(ctx context.Context, up func(), o RunOptions) (engine.Repor
 		o.Up(j)
 	}
 	up()
-	return j.Run(ctx)
+	var first sync.WaitGroup
+	if r := o.Recovery; r != nil && r.chosen() {
+		// From then on the next run goes on by itself: until there is one, it would have to be
+		// told again. It fails like any other, and is told and counted like one.
+		first.Go(func() { _ = j.Checkpoint(ctx, checkpoint.Periodic) }) // ends with the run
+	}
+	report, err := j.Run(ctx)
+	first.Wait()
+	return report, err
 }

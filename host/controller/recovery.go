@@ -110,9 +110,15 @@ func (r *Recovery) Next(ctx context.Context) (Origin, error) {
 	first := r.runs == 0
 	r.runs++
 	o, err := r.next(ctx, first)
-	r.known = r.known || err == nil && o.From != nil
+	if err == nil && o.From != nil {
+		r.known = true
+		r.log.Above(o.From.Meta.ID) // which may be another log's
+	}
 	return o, err
 }
+
+// chosen reports whether the run that begins goes on from a checkpoint that somebody chose.
+func (r *Recovery) chosen() bool { return r.runs == 1 && r.start.From != nil }
 
 func (r *Recovery) next(ctx context.Context, first bool) (o Origin, err error) {
 	switch {
