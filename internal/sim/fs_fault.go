@@ -93,7 +93,7 @@ func (f *FS) Calls(ops ...Op) int {
 // act gets the number of bytes that it may read or write.
 func (f *FS) call(op Op, name string, size int, act func(size int) error) error {
 	f.mu.Lock()
-	yield := f.yield
+	yield, clock := f.yield, f.clock
 	f.mu.Unlock()
 	if yield != nil {
 		yield(op, name)
@@ -104,7 +104,7 @@ func (f *FS) call(op Op, name string, size int, act func(size int) error) error 
 	}
 	if out.Delay > 0 {
 		// A call does not end early because a job is to: it has no context.
-		_ = f.clock.Sleep(context.Background(), out.Delay)
+		_ = clock.Sleep(context.Background(), out.Delay)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -80,11 +80,11 @@ func (s *Scheduler) Stop() {
 	<-s.done
 }
 
-// Env is a machine of this clock and a file system, whose calls it moves against each
-// other from now on. The random bytes follow from the seed.
+// Env is a machine of this clock and a file system, which goes by the clock from now on, and
+// whose calls it moves against each other. The random bytes follow from the seed.
 func (s *Scheduler) Env(f *FS) env.Env {
 	f.mu.Lock()
-	f.yield = s.Yield
+	f.clock, f.yield = s, s.Yield
 	f.mu.Unlock()
 	return env.Env{Clock: s, FS: f, Rand: NewRand(s.seed), Cores: runtime.GOMAXPROCS(0)}
 }
