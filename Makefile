@@ -15,9 +15,9 @@ RACE_WASM  := -run 'Plugins|Image|Fuel|Turn|Observe' ./engine/wasm
 
 # Tests make much garbage beside little that stays: collecting it less often saves a
 # quarter of their CPU time. What measures (bench, soak) runs with the default.
-test test-all race toolchains hostile fuzz: export GOGC ?= 400
+test test-all race toolchains hostile sim fuzz: export GOGC ?= 400
 
-.PHONY: help go-version build guests demo serve-demo test test-all check race toolchains hostile bench soak fuzz clean
+.PHONY: help go-version build guests demo serve-demo test test-all check race toolchains hostile sim bench soak fuzz clean
 
 help: ## list the targets
 	@echo "Tidemark: windows over event time, with your functions as WebAssembly plug-ins."
@@ -48,7 +48,7 @@ test: go-version ## what you run before a commit (Go only, under 3 minutes)
 	@go test ./...
 	@sh scripts/race.sh $(RACE_QUICK)
 
-test-all: check race toolchains hostile fuzz ## everything: checks, race detector, other languages, fuzzing; CI runs it after test
+test-all: check race toolchains hostile sim fuzz ## everything: checks, race detector, other languages, fuzzing; CI runs it after test
 
 check: go-version ## format, vet, staticcheck, import table, go.mod
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted by gofmt:"; echo "$$bad"; exit 1; fi
@@ -69,6 +69,11 @@ toolchains: go-version ## tests of the SDKs in C, Rust and AssemblyScript; insta
 
 hostile: go-version ## modules that mean harm against a host, with a neighbour beside each: two minutes
 	@go test -tags hostile -timeout 20m -run TestHostileModules ./cmd/host
+
+# Without SEED, seeds that nobody has tried; the one that fails is named.
+RUNS ?= $(if $(SEED),1,200)
+sim: go-version ## whole jobs on a disk that fails, fills up and loses power, in virtual time (SEED=n repeats one, RUNS=n)
+	@go test -count=1 -timeout 30m -run '^TestSim' ./engine -args -seed $(or $(SEED),$$(date +%s)) -runs $(RUNS)
 
 bench: build guests ## CPU time and memory against plain loops, into README.md; of one workload: make bench WORKLOAD=W3
 	@go run ./bench $(if $(WORKLOAD),$(WORKLOAD),-page README.md)
