@@ -15,9 +15,9 @@ RACE_WASM  := -run 'Plugins|Image|Fuel|Turn|Observe' ./engine/wasm
 
 # Tests make much garbage beside little that stays: collecting it less often saves a
 # quarter of their CPU time. What measures (bench, soak) runs with the default.
-test test-all race toolchains hostile sim fuzz: export GOGC ?= 400
+test test-all long race toolchains hostile sim fuzz: export GOGC ?= 400
 
-.PHONY: help go-version build guests demo serve-demo test test-all check race toolchains hostile sim bench soak fuzz clean
+.PHONY: help go-version build guests demo serve-demo test test-all check long race toolchains hostile sim bench soak fuzz clean
 
 help: ## list the targets
 	@echo "Tidemark: windows over event time, with your functions as WebAssembly plug-ins."
@@ -45,10 +45,10 @@ serve-demo: build guests ## the same job on a host: tenant, token, upload, submi
 
 test: go-version ## what you run before a commit (Go only, under 3 minutes)
 	@go build ./...
-	@go test ./...
+	@go test -short ./...
 	@sh scripts/race.sh $(RACE_QUICK)
 
-test-all: check race toolchains hostile sim fuzz ## everything: checks, race detector, other languages, fuzzing; CI runs it after test
+test-all: check long race toolchains hostile sim fuzz ## everything: checks, race detector, other languages, fuzzing; CI runs it after test
 
 check: go-version ## format, vet, staticcheck, import table, go.mod
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted by gofmt:"; echo "$$bad"; exit 1; fi
@@ -59,6 +59,9 @@ check: go-version ## format, vet, staticcheck, import table, go.mod
 	@go tool staticcheck ./...
 	@go test ./internal/lint
 	@go mod tidy -diff
+
+long: go-version ## more of the random tests of which make test makes some
+	@go test ./bench ./engine/window ./engine/harness
 
 race: go-version ## tests of packages whose goroutines meet, under the race detector, where a C compiler is found
 	@sh scripts/race.sh $(RACE)

@@ -86,8 +86,11 @@ func TestEngineGivesTheReferencesRows(t *testing.T) {
 				}
 				read.CloseWithError(errors.New("the rows differ")) // so that the job ends
 			}
-			for _, rows := range []int{1, 7, 1024} {
-				for _, parallelism := range []int{1, 2, 4} {
+			for i, rows := range []int{1, 7, 1024} {
+				for k, parallelism := range []int{1, 2, 4} {
+					if testing.Short() && (i+k)%3 != 0 {
+						continue // each of both occurs once
+					}
 					check("", fmt.Sprint("settings.batch.rows=", rows), fmt.Sprint("parallelism=", parallelism))
 				}
 			}

@@ -63,7 +63,7 @@ func fixed(t testing.TB) []Function {
 
 func TestCountsSayTheSameAsRecordByRecord(t *testing.T) {
 	gaps, uneven, rows := 0, 0, 0
-	for seed := range uint64(300) {
+	for seed := range few(300) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		c := randomTurn(r)
 		in := randomRows(r, c.stream, 250)
@@ -98,7 +98,7 @@ func fractions(t testing.TB) []Function {
 // A float's bits depend on the numbers of a key's records alone: not on batches, not on
 // the other keys of the subtask, and not on a restore, wherever it comes.
 func TestCountsDependOnNothingButTheirRecords(t *testing.T) {
-	for seed := range uint64(150) {
+	for seed := range few(150) {
 		r := rand.New(rand.NewPCG(seed, 12))
 		c := randomTurn(r)
 		in := randomRows(r, c.stream, 250)
@@ -124,7 +124,7 @@ func TestCountsDependOnNothingButTheirRecords(t *testing.T) {
 }
 
 func TestCountsAreTheSameAfterARestore(t *testing.T) {
-	for seed := range uint64(150) {
+	for seed := range few(150) {
 		r := rand.New(rand.NewPCG(seed, 13))
 		c := randomTurn(r)
 		in := randomRows(r, c.stream, 150)
@@ -153,7 +153,7 @@ func TestCountsAreTheSameAfterARestore(t *testing.T) {
 
 func TestCountsSetAsideWhatFailsAsRecordByRecord(t *testing.T) {
 	failed, refused := int64(0), 0
-	for seed := range uint64(200) {
+	for seed := range few(200) {
 		r := rand.New(rand.NewPCG(seed, 14))
 		c := randomTurn(r)
 		in := randomRows(r, c.stream, 200)

@@ -394,11 +394,16 @@ func sortKeys(lines []string) {
 		return number[:min(1, len(number))]
 	}
 	slices.SortStableFunc(lines, func(a, b string) int { return strings.Compare(side(a), side(b)) })
-	for range lines {
+	words := make([][]string, len(lines)) // of each line: key, window
+	for i, line := range lines {
+		words[i] = strings.Fields(line)
+	}
+	for swapped := true; swapped; {
+		swapped = false
 		for i := 1; i < len(lines); i++ {
-			a, b := strings.Fields(lines[i-1]), strings.Fields(lines[i])
-			if a[1] == b[1] && b[0] < a[0] {
-				lines[i-1], lines[i] = lines[i], lines[i-1]
+			if a, b := words[i-1], words[i]; a[1] == b[1] && b[0] < a[0] {
+				lines[i-1], lines[i], words[i-1], words[i] = lines[i], lines[i-1], b, a
+				swapped = true
 			}
 		}
 	}
@@ -459,7 +464,7 @@ func (m meaning) Call(in *udf.Firings, out []udf.Emitted) error {
 // shown the same.
 func TestProcessFunctionsAtRandom(t *testing.T) {
 	rows := 0
-	for seed := range uint64(150) {
+	for seed := range few(150) {
 		d := rand.New(rand.NewPCG(seed, 1))
 		script, wm := "", 0
 		for range 20 + d.IntN(60) {

@@ -187,7 +187,7 @@ func inTurn(t testing.TB) func() []Function {
 func TestSessionsSayTheSameAsRecordByRecord(t *testing.T) {
 	var late, updates, again int64
 	replaced := 0
-	for seed := range uint64(400) {
+	for seed := range few(400) {
 		r := rand.New(rand.NewPCG(seed, 21))
 		s := randomSitting(r)
 		in := s.rows(r, 150)
@@ -211,7 +211,7 @@ func TestSessionsSayTheSameAsRecordByRecord(t *testing.T) {
 // Rows and their order do not depend on batches, nor on restores, down to the last bit of
 // a float.
 func TestSessionsDependOnNothingButTheirRecords(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range few(100) {
 		r := rand.New(rand.NewPCG(seed, 22))
 		s := randomSitting(r)
 		in := s.rows(r, 150)
@@ -255,7 +255,7 @@ func crowd(m moody) func() []Function {
 
 func TestSessionsSetAsideWhatFailsAsRecordByRecord(t *testing.T) {
 	failed, refused := int64(0), 0
-	for seed := range uint64(200) {
+	for seed := range few(200) {
 		r := rand.New(rand.NewPCG(seed, 23))
 		s := randomSitting(r)
 		s.own, s.setAside = false, true
@@ -423,7 +423,7 @@ func TestOrderOfSessionsThatEndTogether(t *testing.T) {
 // What process functions are shown of sessions, with states that expire and without.
 func TestProcessFunctionsOfSessions(t *testing.T) {
 	rows := 0
-	for seed := range uint64(80) {
+	for seed := range few(80) {
 		d := rand.New(rand.NewPCG(seed, 24))
 		var script strings.Builder
 		wm := 0
@@ -579,7 +579,7 @@ func TestWhatSessionsAreRunBy(t *testing.T) {
 
 // A calendar against a list that is searched.
 func TestCalendar(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range few(300) {
 		r := rand.New(rand.NewPCG(seed, 25))
 		c := newCalendar()
 		want := map[uint32]stream.Time{}

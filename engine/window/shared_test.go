@@ -105,7 +105,7 @@ func (e early) feed(t testing.TB, op Operator, rows []row, size int, after func(
 
 func TestPanesThatShareSlicesSayTheSameAsPanes(t *testing.T) {
 	rows, firings, late, updates := 0, map[string]int{}, int64(0), int64(0)
-	for seed := range uint64(200) {
+	for seed := range few(200) {
 		r := rand.New(rand.NewPCG(seed, 21))
 		e := randomEarly(r)
 		in := randomRows(r, e.shape, 150)
@@ -141,7 +141,7 @@ func TestPanesThatShareSlicesSayTheSameAsPanes(t *testing.T) {
 // same bits with firings before and without: Slices, which has none, merges in the same
 // shape.
 func TestEarlyFiringsLeaveNoTraceInFloats(t *testing.T) {
-	for seed := range uint64(80) {
+	for seed := range few(80) {
 		r := rand.New(rand.NewPCG(seed, 22))
 		e := randomEarly(r)
 		every := stream.Time(1 + r.IntN(12))
@@ -172,7 +172,7 @@ func TestEarlyFiringsLeaveNoTraceInFloats(t *testing.T) {
 }
 
 func TestPanesThatShareSlicesDependOnNothingButTheirRecords(t *testing.T) {
-	for seed := range uint64(80) {
+	for seed := range few(80) {
 		r := rand.New(rand.NewPCG(seed, 23))
 		e := randomEarly(r)
 		for strings.Contains(e.name, "processing") { // the clock moves between batches
@@ -194,7 +194,7 @@ func TestPanesThatShareSlicesDependOnNothingButTheirRecords(t *testing.T) {
 
 func TestPanesThatShareSlicesAreTheSameAfterARestore(t *testing.T) {
 	fns := func() []Function { return append(fractions(t), builtin(t, "distinct", 1)) }
-	for seed := range uint64(80) {
+	for seed := range few(80) {
 		r := rand.New(rand.NewPCG(seed, 24))
 		e := randomEarly(r)
 		in := randomRows(r, e.shape, 120)
@@ -223,7 +223,7 @@ func TestPanesThatShareSlicesAreTheSameAfterARestore(t *testing.T) {
 
 func TestPanesThatShareSlicesSetAsideWhatFailsAsPanesDo(t *testing.T) {
 	failed, refused := int64(0), 0
-	for seed := range uint64(200) {
+	for seed := range few(200) {
 		r := rand.New(rand.NewPCG(seed, 25))
 		e := randomEarly(r)
 		e.setAside = true

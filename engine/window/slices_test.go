@@ -281,7 +281,7 @@ func subtract(a, b []string) []string {
 
 func TestSlicesSayTheSameAsRecordByRecord(t *testing.T) {
 	late, noWindow, updates := int64(0), int64(0), int64(0)
-	for seed := range uint64(300) {
+	for seed := range few(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s := randomShape(r)
 		rows := randomRows(r, s, 150)
@@ -314,7 +314,7 @@ func TestSlicesAreTheSameAfterARestore(t *testing.T) {
 	fns := func() []Function {
 		return []Function{builtin(t, "sum", 2), builtin(t, "mean", 2), builtin(t, "distinct", 1)}
 	}
-	for seed := range uint64(150) {
+	for seed := range few(150) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		s := randomShape(r)
 		rows := randomRows(r, s, 120)
@@ -409,7 +409,7 @@ func (r *reborn) restore(t *testing.T) {
 
 // Order inside a slice is that of arrival at any batch size, so even floats are equal.
 func TestSlicesDoNotDependOnBatches(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range few(100) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		s := randomShape(r)
 		rows := randomRows(r, s, 200)
@@ -437,7 +437,7 @@ func (w willing) Info() udf.Info {
 
 func TestSlicesSetAsideWhatFailsAsRecordByRecord(t *testing.T) {
 	failed := int64(0)
-	for seed := range uint64(150) {
+	for seed := range few(150) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		s := randomShape(r)
 		rows := randomRows(r, s, 120)
