@@ -16,6 +16,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"tidemark/engine/state"
@@ -42,16 +43,16 @@ const (
 	// folder is what the store has of its directory.
 	folder = "spilled-state"
 
-	// A memtable takes a sixteenth of the store's memory, and up to maxTables of them wait to
-	// be flushed; half of the memory is a cache of what was read.
-	tableShare = 16
+	// A memtable takes an eighth of the store's memory, and up to maxTables of them are there,
+	// with those that wait to be flushed; half of the memory is a cache of what was read.
+	tableShare = 8
 	cacheShare = 2
 	maxTables  = 4
 	// minTable bounds a memtable from below, which otherwise would be flushed for a few
 	// records, and maxTable from above: larger ones save nothing.
-	minTable = 64 << 10
+	minTable = 512 << 10
 	maxTable = 32 << 20
-	minCache = 256 << 10
+	minCache = 1 << 20
 	// maxSublevels is how many layers of the newest level a read may have to look at before
 	// writers wait for a compaction.
 	maxSublevels = 20
@@ -94,6 +95,9 @@ func open(fs vfs.FS, dir string, memory int64) (*Store, error) {
 	}
 	for i := range opts.Levels {
 		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBits)
+		// Most of what is written is read once and is then worth nothing: packing it costs
+		// more than the bytes that it saves.
+		opts.Levels[i].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
 	}
 	var err error
 	if s.db, err = pebble.Open(s.dir, opts); err != nil {
