@@ -27,9 +27,10 @@ type attempt struct {
 	files *sim.FS
 	yaml  string
 	set   []string
-	every int   // batches between two checkpoints, 0: none
-	stop  int   // batches after which it is cut off, 0: never
-	drain int64 // records after which a job that follows files is drained
+	every int    // batches between two checkpoints, 0: none
+	stop  int    // batches after which it is cut off, 0: never
+	drain int64  // records after which a job that follows files is drained
+	disk  string // a directory for state, none of which may stay in memory then; "": all does
 }
 
 var errCut = errors.New("cut off")
@@ -48,6 +49,9 @@ func (a attempt) run(ctx context.Context) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
+	if a.disk != "" {
+		g.Settings.State = job.State{Backend: job.DiskState}
+	}
 	log := checkpoint.Open(checkpoint.OpenLocal(machine.FS, "/job/state"), machine.Rand)
 	defer log.Close()
 	if err := log.Claim(ctx); err != nil {
@@ -63,7 +67,7 @@ func (a attempt) run(ctx context.Context) (r result, err error) {
 	read := map[string]int64{}
 	var j *engine.Job
 	want := make(chan struct{}, 1)
-	j, err = engine.New(run, g, engine.Options{Env: machine, Stdin: strings.NewReader(""), FirstStart: time.Now(), Checkpoints: log, Restore: last, Observe: func(e engine.Event) {
+	j, err = engine.New(run, g, engine.Options{Env: machine, Stdin: strings.NewReader(""), FirstStart: time.Now(), StateDir: a.disk, Checkpoints: log, Restore: last, Observe: func(e engine.Event) {
 		switch e := e.(type) {
 		case engine.Progress:
 			n := int(batches.Add(1))
@@ -137,7 +141,7 @@ func ledger(r engine.Report) string {
 	}
 	r.Apart, r.Checkpoints = nil, nil
 	for i := range r.Steps {
-		r.Steps[i].State = 0
+		r.Steps[i].State, r.Steps[i].Disk = 0, 0
 	}
 	text, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
@@ -151,7 +155,7 @@ func ledger(r engine.Report) string {
 func TestACutOffChangesNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	cuts, restored := 0, 0
+	cuts, restored, onDisk := 0, 0, 0
 	for seed := range uint64(graphs) {
 		d := dice{rand.New(rand.NewPCG(seed, 1))}
 		yaml, files := strings.Replace(d.graph(), "stdout: {}", "file: {path: out/rows.jsonl}", 1), sim.NewFS(env.Real().Clock)
@@ -183,6 +187,15 @@ func TestACutOffChangesNothing(t *testing.T) {
 		a.set = slices.Clone(base.set)
 		a.files = files.Kill()
 		a.every = 1 + d.IntN(10)
+		if seed%3 == 0 && !strings.Contains(yaml, "kind: interval") {
+			a.disk = t.TempDir()
+			onDisk++
+			c := base // the same rows, and no sums in place of records for windows that overlap
+			c.files, c.disk = files.Kill(), a.disk
+			if clean, err = c.run(ctx); err != nil {
+				t.Fatalf("seed %d, undisturbed on disk: %v\n%s", seed, err, yaml)
+			}
+		}
 		for n := 1; ; n++ {
 			a.stop = 1 + d.IntN(20*n)
 			if seed%2 == 1 { // and at another parallelism
@@ -212,7 +225,10 @@ func TestACutOffChangesNothing(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d cuts, %d of them behind a checkpoint of the same run", cuts, restored)
+	t.Logf("%d cuts, %d of them behind a checkpoint of the same run; %d jobs have their state on disk", cuts, restored, onDisk)
+	if onDisk < graphs/6 {
+		t.Errorf("only %d jobs have their state on disk", onDisk)
+	}
 	if restored < graphs {
 		t.Errorf("%d cuts, only %d of them behind a checkpoint of the same run", cuts, restored)
 	}
