@@ -55,6 +55,9 @@ func (t *keyedTask) part(id uint64) part {
 	}
 	return part{id: id, who: t, report: func(m *merger) { m.step(r) }, ready: ready, release: func() { cut() }, sections: func() ([]checkpoint.Section, error) {
 		c := cut()
+		if c.Err != nil {
+			return nil, fmt.Errorf("step %s: %w", step, c.Err)
+		}
 		var w state.Writer
 		w.Bytes(before.Buf)
 		w.Bytes(c.Task)

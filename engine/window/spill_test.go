@@ -247,8 +247,14 @@ func TestACutMovesBetweenMemoryAndDisk(t *testing.T) {
 // noLeaks compares what an operator has in memory with what its keys there have.
 func noLeaks(t *testing.T, what string, op Operator) {
 	t.Helper()
+	if s, ok := op.(*staggered); ok {
+		op = s.part
+	}
 	o, ok := op.(*General)
 	if !ok {
+		if _, tiled := op.(*Aligned); !tiled {
+			t.Fatalf("%s: the plan has chosen %T", what, op)
+		}
 		return
 	}
 	slots, slices, sums, listed, timers, linked := 0, 0, 0, int64(0), [2]int{}, 0

@@ -2,6 +2,7 @@ package window
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -118,12 +119,16 @@ func rowsOf(b *stream.Batch) *stream.Batch {
 // reach takes in the groups of the lowest floor, which the watermark has reached.
 func (s *staggered) reach() error {
 	a := s.ahead[0]
-	for _, g := range a.Freeze()().Groups {
+	cut := a.Freeze()()
+	if cut.Err != nil {
+		return cut.Err
+	}
+	for _, g := range cut.Groups {
 		if s.groups[g.Group] != a {
 			continue // failures of plug-ins in others, which all know of
 		}
 		if err := readGroup(s.part, g); err != nil {
-			return fmt.Errorf("BUG: the state of a key group that stood ahead: %w", err)
+			return fmt.Errorf("the state of a key group that stood ahead: %w", err)
 		}
 	}
 	finish(s.part)
@@ -181,6 +186,15 @@ func (s *staggered) Bytes() (n int64) {
 	return n
 }
 
+// Spilled implements Operator.
+func (s *staggered) Spilled() (all SpilledState) {
+	s.all(func(p part) {
+		own := p.Spilled()
+		all.Pieces, all.Bytes = all.Pieces+own.Pieces, all.Bytes+own.Bytes
+	})
+	return all
+}
+
 // Weigh implements Operator.
 func (s *staggered) Weigh(f Weigher) { s.all(func(p part) { p.Weigh(f) }) }
 
@@ -212,7 +226,9 @@ func (s *staggered) Freeze() func() state.Cut {
 	return func() state.Cut {
 		cut := state.Cut{Task: task}
 		for n, encode := range frozen {
-			for _, g := range encode().Groups {
+			own := encode()
+			cut.Err = errors.Join(cut.Err, own.Err)
+			for _, g := range own.Groups {
 				if owner[g.Group] == n {
 					cut.Groups = append(cut.Groups, g)
 				}
