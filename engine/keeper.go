@@ -46,6 +46,7 @@ type keeper struct {
 // want is a checkpoint that somebody waits for.
 type want struct {
 	kind checkpoint.Kind
+	last bool // if it comes about, it is the last
 	done chan error
 }
 
@@ -113,6 +114,10 @@ func (k *keeper) run(ctx context.Context, enough <-chan struct{}) error {
 		case w := <-k.wants:
 			err = k.take(ctx, w.kind)
 			w.done <- err
+			if w.last && err == nil {
+				<-ctx.Done()
+				return nil
+			}
 		case <-k.ticks:
 			if !due(k.now(), k.begun, k.ended, &k.rules) {
 				continue
@@ -137,11 +142,31 @@ func (k *keeper) run(ctx context.Context, enough <-chan struct{}) error {
 // Checkpoint takes a checkpoint now, behind one that is being taken. Any goroutine may call it
 // while the job runs; the error says why there is none.
 func (j *Job) Checkpoint(ctx context.Context, kind checkpoint.Kind) error {
+	return j.checkpoint(ctx, want{kind: kind, done: make(chan error, 1)})
+}
+
+// Halt prepares a running job for its stop: it takes a last checkpoint, so that what was done
+// until then is shown and not done again, and waits for that for at most d. Without one, the
+// job will go on from the last that there is. The caller ends the job's context next.
+func (j *Job) Halt(ctx context.Context, d time.Duration) {
+	if j.keeper == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // ends with ctx
+		if j.opts.Env.Clock.Sleep(ctx, d) == nil {
+			cancel()
+		}
+	}()
+	_ = j.checkpoint(ctx, want{kind: checkpoint.Stop, last: true, done: make(chan error, 1)}) // told and counted like any other
+}
+
+func (j *Job) checkpoint(ctx context.Context, w want) error {
 	k := j.keeper
 	if k == nil {
 		return fault.Conflictf("the job takes no checkpoints: settings.checkpoint is not set")
 	}
-	w := want{kind: kind, done: make(chan error, 1)}
 	select {
 	case k.wants <- w:
 	case <-k.over:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,7 +102,7 @@ func runJob(ctx context.Context, file string, o runOptions, stdin io.Reader, std
 	})
 	err = profiled(o.profile, func() (err error) {
 		report, err = j.Run(ctx, life, controller.RunOptions{
-			Stdin: stdin, Stdout: stdout, FirstStart: first, Complete: o.complete, Recovery: recovery,
+			Stdin: stdin, Stdout: stdout, FirstStart: first, Complete: o.complete, Recovery: recovery, StateDir: spilled(j, o.state),
 			Begins: func(from controller.Origin) {
 				tally.Begin(from)
 				if o.form == asTable {
@@ -172,4 +173,13 @@ func firstStart(j *localJob, dir string) (time.Time, error) {
 		return time.Time{}, fault.Externalf("there is no home directory to remember the first start of the job in; say --state DIR")
 	}
 	return controller.FirstStart(j.machine, dir, j.path, j.Graph.Name)
+}
+
+// spilled is where the job keeps state that has no room in memory; empty: nowhere, which is an
+// error only for a job that asks for it.
+func spilled(j *localJob, dir string) string {
+	if dir = cmp.Or(dir, stateDir()); dir == "" {
+		return ""
+	}
+	return controller.StateDir(dir, j.path, j.Graph.Name)
 }

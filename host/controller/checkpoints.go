@@ -25,6 +25,12 @@ func CheckpointDir(stateDir, jobFile, jobName string) string {
 // Nil: there is none.
 type Environ func(name string) (value string, ok bool)
 
+// StateDir is where `run` keeps state that has no room in memory while a job runs.
+func StateDir(stateDir, jobFile, jobName string) string {
+	sum := sha256.Sum256([]byte(jobFile + "\n" + jobName))
+	return filepath.Join(stateDir, "spilled", hex.EncodeToString(sum[:16]))
+}
+
 // OpenCheckpoints opens the log in a place: an absolute directory, or s3://bucket/prefix.
 // Nothing is made or changed there, and nobody is asked.
 func OpenCheckpoints(machine env.Env, place string, environ Environ) (*checkpoint.Log, error) {

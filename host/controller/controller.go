@@ -383,6 +383,7 @@ func (c *Controller) launch(k jobKey, loaded *Loaded, j catalog.Job, begin Begin
 			FirstStart: j.Created,
 			Turns:      l.turns,
 			Recovery:   l.recovery,
+			StateDir:   filepath.Join(c.o.Data, "spilled", string(k.tenant), string(k.id)),
 			Begins:     func(from Origin) { c.begins(l, from) },
 			Observe:    func(e engine.Event) { c.observe(l, e) },
 			Up: func(ej *engine.Job) {

@@ -116,6 +116,8 @@ type RunOptions struct {
 	Recovery *Recovery
 	// Begins is told where each run begins, if there is a Recovery. May be nil.
 	Begins func(Origin)
+	// StateDir is as in engine.Options.
+	StateDir string
 	// Observe receives the engine's events; see engine.Options.
 	Observe func(engine.Event)
 	// Up receives the job when it is about to run, so that it can be asked for its
@@ -160,7 +162,7 @@ func (l *Loaded) run(ctx context.Context, up func(), o RunOptions) (engine.Repor
 	}
 	options := engine.Options{
 		Env: l.machine, Stdin: o.Stdin, Stdout: o.Stdout, Plugins: l.modules, Turns: o.Turns,
-		FirstStart: o.FirstStart, Complete: o.Complete, Observe: o.Observe,
+		FirstStart: o.FirstStart, Complete: o.Complete, Observe: o.Observe, StateDir: o.StateDir,
 	}
 	if r := o.Recovery; r != nil {
 		from, err := r.Next(ctx)
@@ -189,7 +191,24 @@ func (l *Loaded) run(ctx context.Context, up func(), o RunOptions) (engine.Repor
 		// told again. It fails like any other, and is told and counted like one.
 		first.Go(func() { _ = j.Checkpoint(ctx, checkpoint.Periodic) }) // ends with the run
 	}
-	report, err := j.Run(ctx)
+	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	var last sync.WaitGroup
+	last.Add(1)
+	unhook := context.AfterFunc(ctx, func() { // a stop: what was done until then is kept
+		defer last.Done()
+		j.Halt(run, haltTimeout)
+		cancel(context.Cause(ctx))
+	})
+	report, err := j.Run(run)
+	if unhook() {
+		last.Done()
+	}
+	last.Wait()
 	first.Wait()
 	return report, err
 }
+
+// haltTimeout is how long a job that is stopped may take for its last checkpoint: somebody
+// waits for it. Without one it goes on from the last that there is.
+const haltTimeout = 5 * time.Second
