@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"tidemark/engine/checkpoint"
+	"tidemark/engine/commit"
 	"tidemark/engine/exchange"
 	"tidemark/engine/job"
 	"tidemark/engine/sink"
@@ -36,7 +37,8 @@ type Job struct {
 
 	keeper   *keeper   // nil: no checkpoints are taken
 	restored *restored // nil: the job begins
-	ended    bool      // it begins from a checkpoint that was its last: nothing is left but to show it
+	epochsOf commit.Plan
+	ended    bool // it begins from a checkpoint that was its last: nothing is left but to show it
 
 	splitMu sync.Mutex
 	splits  []splitName // by number

@@ -48,10 +48,11 @@ func (j *Job) commit(ctx context.Context) error {
 			return give(fmt.Errorf("last checkpoint: %w", err))
 		}
 	}
-	for i, t := range j.sinks {
+	for n, i := range j.epochsOf.Commit {
+		t := j.sinks[i]
 		if err := t.sink.Commit(pending[i]); err != nil {
-			for _, rest := range j.sinks[i+1:] {
-				_ = rest.sink.Abort() // stays in progress, with all of its rows
+			for _, rest := range j.epochsOf.Commit[n+1:] {
+				_ = j.sinks[rest].sink.Abort() // stays in progress, with all of its rows
 			}
 			return sinkError(t.spec, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tidemark/engine/checkpoint"
+	"tidemark/engine/commit"
 	"tidemark/engine/job"
 	"tidemark/engine/state"
 	"tidemark/internal/fault"
@@ -246,7 +247,7 @@ func (k *keeper) attempt(ctx context.Context, kind checkpoint.Kind) (size int64,
 	}
 	missing := len(k.job.feeds) + len(k.job.keyed) + len(k.job.sinks)
 	m := k.job.merger()
-	var commits []func(context.Context) error
+	commits := map[string]func(context.Context) error{}
 	for missing > 0 {
 		p, err := k.next(ctx)
 		if err != nil {
@@ -267,7 +268,7 @@ func (k *keeper) attempt(ctx context.Context, kind checkpoint.Kind) (size int64,
 			p.report(m)
 		}
 		if p.commit != nil {
-			commits = append(commits, p.commit)
+			commits[p.who.(*sinkTask).spec.ID] = p.commit
 		}
 	}
 	if err := k.publish(ctx, w, m.done()); err != nil {
@@ -276,9 +277,15 @@ func (k *keeper) attempt(ctx context.Context, kind checkpoint.Kind) (size int64,
 	if kind == checkpoint.Savepoint {
 		return size, nil // a restart passes over it: what it has is decided with the next checkpoint
 	}
-	for _, commit := range commits {
-		if err := commit(context.WithoutCancel(ctx)); err != nil { // a sink takes what comes until the keeper has ended
-			k.job.fail(err) // it is decided: the next start shows it
+	for _, i := range k.job.epochsOf.Commit {
+		show := commits[k.job.sinks[i].spec.ID]
+		if show == nil { // all that could send to it has ended
+			continue
+		}
+		if err := show(context.WithoutCancel(ctx)); err != nil { // a sink takes what comes until the keeper has ended
+			if commit.Failed(commit.Commit) == commit.Restart { // the next start shows it
+				k.job.fail(err)
+			}
 			return size, nil
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"tidemark/engine/agg"
+	"tidemark/engine/commit"
 	"tidemark/engine/exchange"
 	"tidemark/engine/job"
 	"tidemark/engine/result"
@@ -55,7 +56,14 @@ func (j *Job) plan(ctx context.Context) error {
 }
 
 // planSinks opens the sinks. One that goes on from a checkpoint shows what was decided.
-func (j *Job) planSinks(ctx context.Context) error {
+func (j *Job) planSinks(ctx context.Context) (err error) {
+	var sinks []commit.Sink
+	for i := range j.graph.Sinks { // none of those that there are is transactional
+		sinks = append(sinks, commit.Sink{ID: j.graph.Sinks[i].ID})
+	}
+	if j.epochsOf, err = commit.NewPlan(sinks); err != nil {
+		return err
+	}
 	for i := range j.graph.Sinks {
 		s := &j.graph.Sinks[i]
 		from, rows, err := j.restored.sinkState(ctx, s.ID)
