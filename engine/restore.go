@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 
 	"tidemark/engine/checkpoint"
 	"tidemark/engine/job"
@@ -56,15 +57,26 @@ func saveReport(r Report) checkpoint.Section {
 	return sectionOf("", checkpoint.KindJob, reportSection, &state.Writer{Buf: raw})
 }
 
+// sectionsOf reads sections whose layout this version knows.
+func sectionsOf(ctx context.Context, c *checkpoint.Checkpoint, operator, kind string) iter.Seq2[checkpoint.Section, error] {
+	return func(yield func(checkpoint.Section, error) bool) {
+		for s, err := range c.Sections(ctx, operator, kind) {
+			if err == nil && s.Version != stateVersion {
+				err = fault.Userf("checkpoint %d: %s %s has layout %d, and this version of the host reads %d: start the version that has written it", c.Meta.ID, kind, operator, s.Version, stateVersion)
+			}
+			if !yield(s, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // readRestored reads the parts of a checkpoint that planning needs.
 func readRestored(ctx context.Context, c *checkpoint.Checkpoint, g *job.Graph) (*restored, error) {
 	r := &restored{from: c, splits: map[string][]savedSplit{}}
-	for s, err := range c.Sections(ctx, "", checkpoint.KindJob) {
+	for s, err := range sectionsOf(ctx, c, "", checkpoint.KindJob) {
 		if err != nil {
 			return nil, err
-		}
-		if s.Version > stateVersion {
-			return nil, fault.Userf("checkpoint %d was written by a newer version of the host (layout %d, this one reads up to %d)", c.Meta.ID, s.Version, stateVersion)
 		}
 		switch s.Number {
 		case namesSection:
@@ -82,7 +94,7 @@ func readRestored(ctx context.Context, c *checkpoint.Checkpoint, g *job.Graph) (
 	}
 	for i := range g.Sources {
 		id := g.Sources[i].ID
-		for s, err := range c.Sections(ctx, id, checkpoint.KindSplit) {
+		for s, err := range sectionsOf(ctx, c, id, checkpoint.KindSplit) {
 			if err != nil {
 				return nil, err
 			}
@@ -126,7 +138,7 @@ func (j *Job) load(ctx context.Context) error {
 	c := j.restored.from
 	for _, spec := range j.sources {
 		var saved []checkpoint.Section
-		for s, err := range c.Sections(ctx, spec.ID, checkpoint.KindSource) {
+		for s, err := range sectionsOf(ctx, c, spec.ID, checkpoint.KindSource) {
 			if err != nil {
 				return err
 			}
@@ -172,7 +184,7 @@ func (r *restored) sinkState(ctx context.Context, id string) (from sink.Restored
 	if r == nil {
 		return sink.Restored{}, 0, nil
 	}
-	for s, err := range r.from.Sections(ctx, id, checkpoint.KindSink) {
+	for s, err := range sectionsOf(ctx, r.from, id, checkpoint.KindSink) {
 		if err != nil {
 			return sink.Restored{}, 0, err
 		}
