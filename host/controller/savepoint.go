@@ -32,6 +32,9 @@ func (c *Controller) Savepoint(ctx context.Context, id tenant.ID, name catalog.J
 	if l == nil {
 		return Saved{}, notRunning(record)
 	}
+	if err := c.started(ctx, l); err != nil {
+		return Saved{}, err
+	}
 	c.mu.Lock()
 	record, running := l.record, l.engine
 	c.mu.Unlock()
@@ -95,6 +98,24 @@ func (c *Controller) StopSaved(ctx context.Context, id tenant.ID, name catalog.J
 	return v, saved, err
 }
 
+// started waits until a job does not start any more: what comes behind its submission is meant
+// for the job that runs.
+func (c *Controller) started(ctx context.Context, l *live) error {
+	for {
+		c.mu.Lock()
+		changed := l.changed
+		c.mu.Unlock()
+		if s := l.life.State(); s != Created && s != Starting {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 // Drain asks a running job to end as if its input did, and waits for that for at most d: what
 // was read is worked on, all windows fire, and the job is finished. ErrConflict: it does not
 // run.
@@ -105,6 +126,9 @@ func (c *Controller) Drain(ctx context.Context, id tenant.ID, name catalog.JobID
 	}
 	if l == nil {
 		_, _, err := Next(State(record.State), Drain)
+		return View{}, err
+	}
+	if err := c.started(ctx, l); err != nil {
 		return View{}, err
 	}
 	do, err := l.life.On(Drain)
