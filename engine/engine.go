@@ -122,7 +122,8 @@ func (j *Job) Discard() error {
 // When Run returns every goroutine of the job has ended.
 func (j *Job) Run(ctx context.Context) (Report, error) {
 	if j.ended {
-		return j.restored.report, j.showEnd(ctx)
+		err := j.showEnd(ctx)
+		return j.endReport(), err
 	}
 	run, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -84,6 +84,18 @@ func (j *Job) showEnd(ctx context.Context) error {
 	return j.forget(ctx)
 }
 
+// endReport is the report of a job whose process ended between the decision and the end: as
+// it was taken down, but for what has become of the sinks since.
+func (j *Job) endReport() Report {
+	r := j.restored.report
+	r.Sinks = nil
+	for _, t := range j.sinks {
+		r.Sinks = append(r.Sinks, t.report())
+	}
+	r.Checkpoints = &CheckpointReport{Restored: j.restored.from.Meta.ID}
+	return r
+}
+
 // meta is what a checkpoint of the job says about itself.
 func (j *Job) meta(kind checkpoint.Kind) checkpoint.Meta {
 	m := j.opts.Meta

@@ -234,6 +234,61 @@ func TestACutOffChangesNothing(t *testing.T) {
 	}
 }
 
+// The last checkpoint decides that all rows are to be seen. Of whatever is left to do then, the
+// next run does the rest, and reports what the one before would have reported.
+func TestAProcessEndsBehindTheLastDecision(t *testing.T) {
+	const yaml = `version: 1
+job: end
+sources:
+  in: {file: {path: in.jsonl}, format: json, schema: {k: string, v: int64}, time: {field: ts, unit: ms}, watermark: {out_of_orderness: 1s}}
+steps:
+  s: {from: in, key: [k], window: {tumbling: 10s}, aggregates: {n: {function: count}}}
+sinks:
+  rows: {from: s, file: {path: out/rows.jsonl}}
+`
+	base := sim.NewFS(env.Real().Clock)
+	base.Put("/job/in.jsonl", []byte(record("a", 1000, 1)+record("b", 30_000, 1)+record("a", 2000, 1)+"rubbish\n"))
+	undisturbed := attempt{files: base.Kill(), yaml: yaml}
+	clean, err := undisturbed.run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := outputs(t, undisturbed.files)
+	for renames := 1; renames <= len(want); renames++ {
+		a := attempt{files: base.Kill(), yaml: yaml}
+		n := 0
+		a.files.Inject(func(c sim.Call) (out sim.Outcome) {
+			if c.Op == sim.OpRename {
+				n++
+				out.Halt = n == renames
+			}
+			return out
+		})
+		if _, err := a.run(t.Context()); !errors.Is(err, sim.ErrGone) {
+			t.Fatalf("rename %d: the error is %v", renames, err)
+		}
+		a.files = a.files.Kill()
+		r, err := a.run(t.Context())
+		if err != nil {
+			t.Fatalf("behind rename %d: %v", renames, err)
+		}
+		if got := outputs(t, a.files); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("behind rename %d: rows\n%s\nwant\n%s", renames, text(got), text(want))
+		}
+		if r.report.Checkpoints == nil || r.report.Checkpoints.Restored == 0 {
+			t.Errorf("behind rename %d: the report names no checkpoint that it went on from", renames)
+		}
+		got, want := r.report, clean.report
+		got.Checkpoints, want.Checkpoints = nil, nil
+		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+			t.Errorf("behind rename %d: the report is\n%+v\nwant\n%+v", renames, got, want)
+		}
+	}
+	if len(want) != 3 { // results, late and bad records
+		t.Errorf("the job has %d files", len(want))
+	}
+}
+
 func text(files map[string][]string) string {
 	var b bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(files)) {
