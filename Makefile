@@ -17,7 +17,7 @@ RACE_WASM  := -run 'Plugins|Image|Fuel|Turn|Observe' ./engine/wasm
 # quarter of their CPU time. What measures (bench, soak) runs with the default.
 test test-all long race toolchains hostile sim fuzz: export GOGC ?= 400
 
-.PHONY: help go-version build guests demo serve-demo test test-all check long race toolchains hostile sim bench soak fuzz clean
+.PHONY: help go-version build guests demo serve-demo test test-all check long race toolchains hostile sim kill bench soak fuzz clean
 
 help: ## list the targets
 	@echo "Tidemark: windows over event time, with your functions as WebAssembly plug-ins."
@@ -48,13 +48,14 @@ test: go-version ## what you run before a commit (Go only, under 3 minutes)
 	@go test -short ./...
 	@sh scripts/race.sh $(RACE_QUICK)
 
-test-all: check long race toolchains hostile sim fuzz ## everything: checks, race detector, other languages, fuzzing; CI runs it after test
+test-all: check long race toolchains hostile sim fuzz ## everything: checks, race detector, other languages, fuzzing, kills; CI runs it after test
+	@$(MAKE) --no-print-directory kill KILLS=10
 
 check: go-version ## format, vet, staticcheck, import table, go.mod
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted by gofmt:"; echo "$$bad"; exit 1; fi
 	@go vet ./...
 	@go vet -tags toolchains ./abi/toolchain ./abi/conformance
-	@go vet -tags hostile ./cmd/host
+	@go vet -tags hostile,kill ./cmd/host
 	@GOOS=wasip1 GOARCH=wasm go vet -unsafeptr=false ./sdk/... ./plugins/...
 	@go tool staticcheck ./...
 	@go test ./internal/lint
@@ -77,6 +78,10 @@ hostile: go-version ## modules that mean harm against a host, with a neighbour b
 RUNS ?= $(if $(SEED),1,200)
 sim: go-version ## whole jobs on a disk that fails, fills up and loses power, in virtual time (SEED=n repeats one, RUNS=n)
 	@go test -count=1 -timeout 30m -run '^TestSim' ./engine -args -seed $(or $(SEED),$$(date +%s)) -runs $(RUNS)
+
+KILLS ?= 200
+kill: go-version ## kill -9 jobs at random moments, 200 times in five minutes: nothing may change (KILLS=200 SEED=n JOB=name)
+	@KILLS=$(KILLS) SEED=$(SEED) JOB=$(JOB) go test -tags kill -count=1 -timeout 30m -run TestAKillChangesNothing -v ./cmd/host
 
 bench: build guests ## CPU time and memory against plain loops, into README.md; of one workload: make bench WORKLOAD=W3
 	@go run ./bench $(if $(WORKLOAD),$(WORKLOAD),-page README.md)
