@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"tidemark/engine/checkpoint"
 	"tidemark/engine/job"
 	"tidemark/host/controller"
+	"tidemark/internal/fault"
 )
 
 // beginFlags say where a run begins, if not at the job's last checkpoint.
@@ -69,6 +71,14 @@ func chosen(ctx context.Context, j *localJob, log *checkpoint.Log, name string) 
 		return nil, err
 	}
 	return controller.FindCheckpoint(ctx, j.machine, place, os.LookupEnv)
+}
+
+// orElse adds, to why a run could not go on from its checkpoint, from where else it could.
+func orElse(err error, file string, from controller.Origin) error {
+	if errors.Is(err, fault.ErrCorrupt) || from.From != nil && errors.Is(err, fault.ErrUser) {
+		return fmt.Errorf("%w\n  to begin from nothing say --fresh, and from another checkpoint --from: tidemark checkpoint list %s shows which there are", err, file)
+	}
+	return err
 }
 
 // describeRecovery prints where checkpoints go and what follows a failure.

@@ -137,6 +137,72 @@ func TestARunGoesOnWhereItWasKilled(t *testing.T) {
 	}
 }
 
+// Of damaged checkpoints the newest intact one is taken, with a warning; where there is none,
+// or the inputs are others, the message says what to do.
+func TestARunWhoseCheckpointsAreDamaged(t *testing.T) {
+	dir := workspace(t, map[string]string{"job.yaml": followJob, "in.jsonl": sequence})
+	r := launch(t, dir)
+	waitFor(t, dir, 3)
+	appendTo(t, filepath.Join(dir, "in.jsonl"), seconds(14, 17)) // the fourth row, of a later checkpoint
+	waitFor(t, dir, 4)
+	if err := r.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_, _, _ = r.end(t)
+
+	const otherwise = "to begin from nothing say --fresh, and from another checkpoint --from: tidemark checkpoint list job.yaml shows which there are"
+	before := shown(t, dir)
+	file := filepath.Join(dir, "in.jsonl")
+	input, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(seconds(3, 2, 1)+string(input)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, code := tidemark(t, dir, "", "run", "job.yaml")
+	if code != 2 || !strings.Contains(stderr, "split in.jsonl: the file does not begin as it did when it was read") || !strings.Contains(stderr, otherwise) {
+		t.Errorf("another input: exit code %d\n%s", code, stderr)
+	}
+	if got := shown(t, dir); !slices.Equal(got, before) {
+		t.Errorf("rows %q, and before %q", got, before)
+	}
+	if err := os.WriteFile(file, input, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	paths := strings.Fields(checkpoints(t, dir))
+	if len(paths) < 2 {
+		t.Fatalf("there are checkpoints %q only", paths)
+	}
+	newest := paths[len(paths)-1]
+	raw, err := os.ReadFile(newest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw[len(raw)/2] ^= 1
+	if err := os.WriteFile(newest, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r = launch(t, dir)
+	until(t, r.stderr, "tidemark: warning: a checkpoint is damaged, the one before is taken: checkpoint file "+newest+": its checksum differs")
+	until(t, r.stderr, "restored: checkpoint ")
+	r.interrupt(t)
+	if _, stderr, code := r.end(t); code != 130 {
+		t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+
+	for _, path := range strings.Fields(checkpoints(t, dir)) {
+		if err := os.Truncate(path, 10); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, stderr, code = tidemark(t, dir, "", "run", "job.yaml")
+	if code != 1 || !strings.Contains(stderr, "tidemark: no checkpoint in "+filepath.Join(dir, "state")+" is intact: checkpoint file ") || !strings.Contains(stderr, otherwise) {
+		t.Errorf("only damaged ones: exit code %d\n%s", code, stderr)
+	}
+}
+
 // checkpoints are the paths of the checkpoints in state.
 func checkpoints(t *testing.T, dir string) string {
 	t.Helper()

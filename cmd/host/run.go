@@ -94,6 +94,7 @@ func runJob(ctx context.Context, file string, o runOptions, stdin io.Reader, std
 	}
 	var up atomic.Bool
 	var report engine.Report
+	var from controller.Origin
 	tally := controller.NewCounter(j.machine.Clock)
 	life := controller.NewLife(func(ch controller.Change) {
 		if ch.State == controller.Restarting {
@@ -103,7 +104,8 @@ func runJob(ctx context.Context, file string, o runOptions, stdin io.Reader, std
 	err = profiled(o.profile, func() (err error) {
 		report, err = j.Run(ctx, life, controller.RunOptions{
 			Stdin: stdin, Stdout: stdout, FirstStart: first, Complete: o.complete, Recovery: recovery, StateDir: spilled(j, o.state),
-			Begins: func(from controller.Origin) {
+			Begins: func(origin controller.Origin) {
+				from = origin
 				tally.Begin(from)
 				if o.form == asTable {
 					describeOrigin(screen, from)
@@ -122,6 +124,9 @@ func runJob(ctx context.Context, file string, o runOptions, stdin io.Reader, std
 	}
 	screen.clear()
 	if !up.Load() { // nothing ran: the files are wrong, or a plug-in did not start
+		if recovery != nil {
+			err = orElse(err, j.file, from)
+		}
 		return err
 	}
 	interrupted := errors.Is(err, context.Canceled) && context.Cause(ctx) == errInterrupted
