@@ -28,35 +28,47 @@ type mark struct {
 }
 
 // aligned returns the barrier, by arrival, when all senders stand behind it, and lets them
-// go on.
+// go on. A sender that stands at the barrier of a checkpoint which another was never asked
+// for, since it was given up, goes on to its next one.
 func (in *Inbox) aligned() *stream.Batch {
-	id := uint64(0)
-	for i := range in.queues {
-		q := in.queues[i]
-		switch {
-		case q.stopped:
-			id = q.marks[0].id
-		case !q.closed || len(q.batches) > 0:
+	for {
+		low, high := ^uint64(0), uint64(0)
+		for _, q := range in.queues {
+			switch {
+			case q.stopped:
+				low, high = min(low, q.marks[0].id), max(high, q.marks[0].id)
+			case !q.closed || len(q.batches) > 0:
+				return nil
+			}
+		}
+		if high == 0 {
 			return nil
 		}
+		for _, q := range in.queues {
+			if q.stopped && q.marks[0].id == low {
+				q.stopped, q.marks = false, nil
+			}
+		}
+		in.fifo = append(in.waiting, in.fifo...)
+		in.waiting = nil
+		if low == high {
+			return in.barrier(low)
+		}
 	}
-	if id == 0 {
-		return nil
-	}
-	for i := range in.queues {
-		in.queues[i].stopped, in.queues[i].marks = false, nil
-	}
-	in.fifo = append(in.waiting, in.fifo...)
-	in.waiting = nil
-	return in.barrier(id)
 }
 
 // arrived returns the next barrier, in an ordered replay, when it has come from one sender.
 func (in *Inbox) arrived() *stream.Batch {
-	if in.due == 0 {
+	next := uint64(0)
+	for _, q := range in.queues {
+		if len(q.marks) > 0 && (next == 0 || q.marks[0].id < next) {
+			next = q.marks[0].id
+		}
+	}
+	if next == 0 {
 		return nil
 	}
-	in.cut, in.due = in.due, 0
+	in.cut = next
 	in.flight = in.depart()
 	return in.barrier(in.cut)
 }
@@ -95,9 +107,11 @@ func (in *Inbox) depart() *Flight {
 	for i, q := range in.queues {
 		batches := q.batches
 		switch {
-		case len(q.marks) > 0 && q.marks[0].id == f.id:
+		case len(q.marks) > 0: // of f, or of a later one: then it was never asked for f
 			batches = batches[:q.marks[0].behind]
-			q.marks = q.marks[1:]
+			if q.marks[0].id == f.id {
+				q.marks = q.marks[1:]
+			}
 		case !q.closed && !(in.resumed && i == len(in.queues)-1):
 			f.wait[i] = true
 			f.left++

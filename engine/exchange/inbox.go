@@ -84,13 +84,13 @@ type Inbox struct {
 	drained bool  // a sender's end was none of its input
 	resumed bool  // the last queue holds what was under way at a restore
 
-	// Of an ordered replay: the barrier that has come and not been given to the task, 0 for
-	// none; the last one that has been; and the flights that are not complete.
-	due, cut uint64
-	flights  []*Flight
-	flight   *Flight // of the last cut, for the task
-	combine  combiner
-	told     stream.Time // trailing watermark given to the task last, in ordered replay
+	// Of an ordered replay: the last barrier that the task was given, and the flights that are
+	// not complete.
+	cut     uint64
+	flights []*Flight
+	flight  *Flight // of the last cut, for the task
+	combine combiner
+	told    stream.Time // trailing watermark given to the task last, in ordered replay
 }
 
 // Config is what an inbox is made of.
@@ -159,11 +159,9 @@ func (in *Inbox) put(q *queue, sender int, batches []*stream.Batch) bool {
 	for _, b := range batches {
 		in.drained = in.drained || b.Drained
 		if b.Barrier > 0 && in.ordered {
-			if b.Barrier <= in.cut {
-				in.land(sender, b.Barrier)
-			} else {
+			in.land(sender, b.Barrier)
+			if b.Barrier > in.cut {
 				q.marks = append(q.marks, mark{b.Barrier, len(q.batches)})
-				in.due = q.marks[0].id
 			}
 			in.pool.Put(b)
 			continue
