@@ -44,13 +44,20 @@ func (s *sinkBarrier) pass(b block) []block {
 			s.now = append(s.now, b)
 			continue
 		}
-		id, ok := s.complete()
-		if ok || s.bytes > maxHeldBytes {
-			s.now = append(s.now, block{barrier: max(id, s.expects), given: !ok})
-			s.epoch = max(id, s.expects)
-			todo = append(s.held, todo...)
-			s.held, s.bytes = nil, 0
+		id, whole := s.complete()
+		switch {
+		case whole:
+			s.now = append(s.now, block{barrier: id})
+		case id > 0:
+		case s.bytes > maxHeldBytes:
+			id = s.expects
+			s.now = append(s.now, block{barrier: id, given: true})
+		default:
+			continue
 		}
+		s.epoch = id
+		todo = append(s.held, todo...)
+		s.held, s.bytes = nil, 0
 	}
 	return s.now
 }
@@ -61,16 +68,25 @@ func (s *sinkBarrier) holds() bool { return len(s.held) > 0 || s.expects > s.epo
 // ahead reports whether a sender has sent a barrier that others have not.
 func (s *sinkBarrier) ahead(sender int) bool { return s.seen[sender] > s.epoch }
 
-// complete reports whether a barrier has come from all senders that have not ended.
-func (s *sinkBarrier) complete() (id uint64, ok bool) {
-	id = s.expects
+// complete returns the barrier at which an epoch ends, 0 for none yet: that of all senders
+// that have not ended. Not whole: of some only, while the others stand at a later one, since
+// they were never asked for that checkpoint, which has been given up. Those go on to the
+// later one then.
+func (s *sinkBarrier) complete() (id uint64, whole bool) {
+	low, high := ^uint64(0), uint64(0)
 	for i, n := range s.seen {
 		switch {
 		case n > s.epoch:
-			id = n
+			low, high = min(low, n), max(high, n)
 		case !s.ended[i]:
 			return 0, false
 		}
 	}
-	return id, id > s.epoch
+	switch {
+	case high > 0:
+		return low, low == high
+	case s.expects > s.epoch:
+		return s.expects, true
+	}
+	return 0, false
 }
