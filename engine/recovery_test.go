@@ -227,7 +227,7 @@ func TestACutOffChangesNothing(t *testing.T) {
 		}
 	}
 	t.Logf("%d cuts, %d of them behind a checkpoint of the same run; %d jobs have their state on disk", cuts, restored, onDisk)
-	if onDisk < graphs/6 {
+	if onDisk < jobs/6 {
 		t.Errorf("only %d jobs have their state on disk", onDisk)
 	}
 	if restored < jobs {
