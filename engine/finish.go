@@ -120,17 +120,17 @@ func summary(r *Report) (out []checkpoint.KeyValue) {
 				wm = min(wm, p.Watermark)
 			}
 		}
-		add("source "+s.ID, "%d records read of %d splits, %d of them to their end; watermark %s", s.Read, len(s.Splits), done, timeText(wm))
+		add("source "+s.ID, "%s read, %d of %s at the end; watermark %s", countOf(s.Read, "record", "records"), done, countOf(int64(len(s.Splits)), "split", "splits"), timeText(wm))
 	}
 	for _, s := range r.Steps {
 		if len(s.Inputs) == 0 {
 			continue
 		}
 		l := s.Inputs[0]
-		add("step "+s.ID, "%d windows and keys open, %d rows out, %d late; watermark %s", s.Panes, s.Rows, l.Late, timeText(s.Watermark))
+		add("step "+s.ID, "%s of a key open, %s, %d late; watermark %s", countOf(s.Panes, "window", "windows"), countOf(s.Rows, "row", "rows"), l.Late, timeText(s.Watermark))
 	}
 	for _, s := range r.Sinks {
-		add("sink "+s.ID, "%d rows", s.Rows)
+		add("sink "+s.ID, "%s", countOf(s.Rows, "row", "rows"))
 	}
 	return out
 }
