@@ -51,7 +51,7 @@ func recoveryOf(ctx context.Context, j *localJob, complete bool, dir string, b *
 	if err != nil {
 		return nil, "", err
 	}
-	begin := controller.Begin{Fresh: b.fresh, Drop: b.drop}
+	begin := controller.Begin{Fresh: b.fresh, Drop: b.drop, Clock: j.machine.Clock}
 	if b.from != "" {
 		if begin.From, err = chosen(ctx, j, log, b.from); err != nil {
 			return nil, "", fmt.Errorf("--from: %w", err)

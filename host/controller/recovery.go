@@ -2,13 +2,16 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tidemark/engine"
 	"tidemark/engine/checkpoint"
 	"tidemark/engine/job"
+	"tidemark/internal/env"
 	"tidemark/internal/fault"
 )
 
@@ -21,7 +24,16 @@ type Begin struct {
 	// Again: the job has run before, so that a run which does not come up for an outside
 	// reason is followed by another.
 	Again bool
+	// Clock, if there is one, lets the first run wait for patience where another process holds
+	// the log: one that was killed a moment ago may not be quite gone, or the process of its job.
+	Clock env.Clock
 }
+
+// patience is how long that is, and askEvery how often the log is asked for.
+const (
+	patience = 2 * time.Second
+	askEvery = 50 * time.Millisecond
+)
 
 // Origin is where one run of the engine begins.
 type Origin struct {
@@ -110,6 +122,12 @@ func (r *Recovery) Next(ctx context.Context) (Origin, error) {
 	first := r.runs == 0
 	r.runs++
 	o, err := r.next(ctx, first)
+	for waited := time.Duration(0); first && r.start.Clock != nil && errors.Is(err, fault.ErrConflict) && waited < patience; waited += askEvery {
+		if serr := r.start.Clock.Sleep(ctx, askEvery); serr != nil {
+			return Origin{}, serr
+		}
+		o, err = r.next(ctx, first)
+	}
 	if err == nil && o.From != nil {
 		r.known = true
 		r.log.Above(o.From.Meta.ID) // which may be another log's

@@ -1,11 +1,13 @@
 package controller
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tidemark/engine/checkpoint"
 	"tidemark/engine/job"
@@ -88,6 +90,52 @@ func wantFrom(t *testing.T, what string, got, want uint64) {
 	if got != want {
 		t.Errorf("%s goes on from checkpoint %d, want %d (0: from nothing)", what, got, want)
 	}
+}
+
+// busyClock is a clock on which something happens at the n-th sleep.
+type busyClock struct {
+	env.Clock
+	sleeps, at int
+	then       func()
+}
+
+func (c *busyClock) Sleep(context.Context, time.Duration) error {
+	if c.sleeps++; c.sleeps == c.at {
+		c.then()
+	}
+	return nil
+}
+
+func TestAStartWaitsForAProcessThatEnds(t *testing.T) {
+	dir, g := filepath.Join(t.TempDir(), "state"), graph(t)
+	for _, row := range []struct {
+		name string
+		ends int // at which sleep of the next process the first one ends, 0: never
+		want error
+	}{
+		{"one that is about to end", 7, nil},
+		{"one that lives", 0, fault.ErrConflict},
+	} {
+		first := newProcess(t, dir, g, Begin{})
+		first.next()
+		clock := &busyClock{Clock: env.Real().Clock, at: row.ends, then: first.end}
+		second := newProcess(t, dir, g, Begin{Clock: clock})
+		if _, err := second.Next(t.Context()); !errors.Is(err, row.want) {
+			t.Errorf("%s: %v, want %v", row.name, err, row.want)
+		}
+		if most := int(patience / askEvery); clock.sleeps == 0 || clock.sleeps > most || row.ends == 0 && clock.sleeps < most {
+			t.Errorf("%s: it has slept %d times", row.name, clock.sleeps)
+		}
+		second.end()
+		first.end()
+	}
+	// Without a clock nobody waits.
+	first := newProcess(t, dir, g, Begin{})
+	first.next()
+	if _, err := newProcess(t, dir, g, Begin{}).Next(t.Context()); !errors.Is(err, fault.ErrConflict) {
+		t.Errorf("without a clock: %v", err)
+	}
+	first.end()
 }
 
 func TestRunsGoOnFromTheLastCheckpoint(t *testing.T) {
