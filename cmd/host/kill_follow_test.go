@@ -123,7 +123,7 @@ func (h *history) follow(kills int) (done int) {
 			grow(0.004)
 			select {
 			case <-a.done:
-				h.fatalf("exit code %d\n%s", a.cmd.ProcessState.ExitCode(), a.stderr)
+				h.fatalf("exit code %d\n%s", a.cmd.ProcessState.ExitCode(), a.text())
 			case <-time.After(10 * time.Millisecond):
 			}
 		}
@@ -131,7 +131,7 @@ func (h *history) follow(kills int) (done int) {
 			h.watch(a, 1+h.r.IntN(4))
 		}
 		if !h.kill(a) {
-			h.fatalf("exit code %d\n%s", a.cmd.ProcessState.ExitCode(), a.stderr)
+			h.fatalf("exit code %d\n%s", a.cmd.ProcessState.ExitCode(), a.text())
 		}
 		done++
 		seen = h.kept(seen)
@@ -148,11 +148,11 @@ func (h *history) follow(kills int) (done int) {
 		}
 		select {
 		case <-a.done:
-			h.fatalf("%s\nexit code %d\n%s", compareValues(want, got), a.cmd.ProcessState.ExitCode(), a.stderr)
+			h.fatalf("%s\nexit code %d\n%s", compareValues(want, got), a.cmd.ProcessState.ExitCode(), a.text())
 		case <-time.After(50 * time.Millisecond):
 		}
 		if time.Since(a.began) > runLimit/2 {
-			h.fatalf("the rows do not come: %s\n%s", compareValues(want, got), a.stderr)
+			h.fatalf("the rows do not come: %s\n%s", compareValues(want, got), a.text())
 		}
 	}
 	<-time.After(450 * time.Millisecond) // two checkpoints more: nothing may come twice
@@ -161,7 +161,7 @@ func (h *history) follow(kills int) (done int) {
 	}
 	<-a.done
 	if code := a.cmd.ProcessState.ExitCode(); code != 130 {
-		h.fatalf("exit code %d\n%s", code, a.stderr)
+		h.fatalf("exit code %d\n%s", code, a.text())
 	}
 	files = h.kept(seen)
 	rows := h.published(files)
@@ -194,7 +194,7 @@ func (h *history) bad(files map[string][]string) (all []string) {
 
 // read is what the ledger says of the sources, and of the records that steps have taken.
 func (h *history) read(a *attempt) string {
-	text := a.stderr.String()
+	text := a.text()
 	var r engine.Report
 	if err := json.Unmarshal([]byte(text[strings.Index(text, "{"):strings.LastIndex(text, "}")+1]), &r); err != nil {
 		h.fatalf("%v\n%s", err, text)

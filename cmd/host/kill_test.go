@@ -3,7 +3,6 @@
 package main_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -163,10 +162,19 @@ func (h *history) fatalf(format string, args ...any) {
 // attempt is one run of the binary.
 type attempt struct {
 	cmd    *exec.Cmd
-	stderr *bytes.Buffer
-	done   chan struct{} // closed when it has ended, and whatever it has started
+	stderr string        // path: of a pipe somebody would have to wait for all who hold it
+	done   chan struct{} // closed when the process has ended; that of its job may follow
 	began  time.Time
 	before int // entries of the log
+}
+
+// text is what a run has said.
+func (a *attempt) text() string {
+	raw, err := os.ReadFile(a.stderr)
+	if err != nil {
+		return err.Error()
+	}
+	return string(raw)
 }
 
 // runLimit ends what hangs.
@@ -175,13 +183,18 @@ const runLimit = 2 * time.Minute
 // start runs the job in the directory of the trial.
 func (h *history) start(flags ...string) *attempt {
 	h.t.Helper()
-	a := &attempt{stderr: new(bytes.Buffer), done: make(chan struct{}), before: h.log()}
+	stderr, err := os.CreateTemp(h.dir, "stderr-")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer stderr.Close()
+	a := &attempt{stderr: stderr.Name(), done: make(chan struct{}), before: h.log()}
 	ctx, cancel := context.WithTimeout(context.Background(), runLimit)
 	h.t.Cleanup(cancel)
 	a.cmd = exec.CommandContext(ctx, binary, append([]string{"run", "job.yaml", "-o", "json", "--state", "home"}, flags...)...)
 	a.cmd.Dir = h.dir
 	a.cmd.Env = []string{"HOME=" + h.dir, "XDG_CACHE_HOME=" + h.code, "PATH=" + os.Getenv("PATH")}
-	a.cmd.Stderr = a.stderr
+	a.cmd.Stderr = stderr
 	a.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	h.steps = append(h.steps, "run "+strings.Join(flags, " "))
 	a.began = time.Now()
@@ -237,7 +250,7 @@ func childOf(pid int) int {
 func (a *attempt) killed() bool {
 	status := a.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	return status.Signaled() && status.Signal() == syscall.SIGKILL ||
-		status.ExitStatus() == 1 && strings.Contains(a.stderr.String(), "the job's process was ended by signal 9")
+		status.ExitStatus() == 1 && strings.Contains(a.text(), "the job's process was ended by signal 9")
 }
 
 var logName = regexp.MustCompile(`^log-(\d+)$`)
@@ -328,7 +341,7 @@ func (h *history) files() map[string][]string {
 // outcome reads what a run that has come to its end has left.
 func (h *history) outcome(a *attempt) outcome {
 	h.t.Helper()
-	text := a.stderr.String()
+	text := a.text()
 	i := strings.Index(text, "{")
 	if code := a.cmd.ProcessState.ExitCode(); code != 0 || i < 0 {
 		h.fatalf("exit code %d\n%s", code, text)
