@@ -231,3 +231,45 @@ func (c *cutTest) resume(seed, id uint64, under []Flying) int {
 	}
 	return len(got)
 }
+
+// A queue of what was under way goes when it is empty, while senders send (with -race).
+func TestWhatWasUnderWayGoesWhileSendersSend(t *testing.T) {
+	in := NewInbox(Config{Inputs: make([]int, 2), Depth: 1, Rows: 1, Ordered: true, Pool: &Pool{}})
+	b := newBatch()
+	addRow(b, "k", 0, stream.MinTime, 0)
+	b.SetKeys([]int{1})
+	in.Resume([]Flying{{0, b}}, func(uint64) bool { return true })
+	const each = 100
+	for s := range 2 {
+		go func() {
+			for i := range each {
+				b := newBatch()
+				addRow(b, "k", int64(i), stream.Time(i), stream.SplitID(s))
+				b.Trailing, b.Next, b.NextPos = stream.Time(i), stream.SplitID(s), int64(i+1)
+				if err := in.Send(t.Context(), s, b); err != nil {
+					t.Error(err)
+				}
+			}
+			b := newBatch()
+			b.Trailing, b.Next = stream.MaxTime, stream.LastSplit
+			if err := in.Send(t.Context(), s, b); err != nil {
+				t.Error(err)
+			}
+			in.Close(s)
+		}()
+	}
+	n := 0
+	for {
+		b, err := in.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b == nil {
+			break
+		}
+		n += b.N
+	}
+	if n != 2*each+1 {
+		t.Errorf("%d rows of %d came", n, 2*each+1)
+	}
+}

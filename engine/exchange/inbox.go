@@ -75,14 +75,15 @@ type Inbox struct {
 	depth   int // batches a queue holds, at most
 	rows    int // rows of a merged batch, at most
 	inputs  []int
+	senders []*queue // by sender; does not change
 	pool    *Pool
 
 	mu      sync.Mutex
-	queues  []*queue
-	fifo    []int // senders in order of arrival of their batches; not in ordered replay
-	waiting []int // of them, those that are stopped
-	drained bool  // a sender's end was none of its input
-	resumed bool  // the last queue holds what was under way at a restore
+	queues  []*queue // of senders, and perhaps what was under way at a restore
+	fifo    []int    // senders in order of arrival of their batches; not in ordered replay
+	waiting []int    // of them, those that are stopped
+	drained bool     // a sender's end was none of its input
+	resumed bool     // the last queue holds what was under way at a restore
 
 	// Of an ordered replay: the last barrier that the task was given, and the flights that are
 	// not complete.
@@ -111,10 +112,11 @@ type Config struct {
 
 // NewInbox makes an inbox.
 func NewInbox(c Config) *Inbox {
-	in := &Inbox{ordered: c.Ordered, depth: c.Depth, rows: c.Rows, inputs: c.Inputs, pool: c.Pool, queues: make([]*queue, len(c.Inputs)), told: stream.MinTime, Mailbox: NewMailbox()}
-	for i := range in.queues {
-		in.queues[i] = &queue{tail: place{wm: stream.MinTime}, space: make(chan struct{}, 1)}
+	in := &Inbox{ordered: c.Ordered, depth: c.Depth, rows: c.Rows, inputs: c.Inputs, pool: c.Pool, senders: make([]*queue, len(c.Inputs)), told: stream.MinTime, Mailbox: NewMailbox()}
+	for i := range in.senders {
+		in.senders[i] = &queue{tail: place{wm: stream.MinTime}, space: make(chan struct{}, 1)}
 	}
+	in.queues = slices.Clone(in.senders)
 	in.combine = newCombiner(c.Inputs, c.Separate)
 	return in
 }
@@ -131,7 +133,7 @@ func NewInbox(c Config) *Inbox {
 func (in *Inbox) Send(ctx context.Context, sender int, batches ...*stream.Batch) error {
 	for !in.offer(sender, batches) {
 		select {
-		case <-in.queues[sender].space:
+		case <-in.senders[sender].space:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -141,7 +143,7 @@ func (in *Inbox) Send(ctx context.Context, sender int, batches ...*stream.Batch)
 
 // offer is Send if there is room.
 func (in *Inbox) offer(sender int, batches []*stream.Batch) bool {
-	if !in.put(in.queues[sender], sender, batches) {
+	if !in.put(in.senders[sender], sender, batches) {
 		return false
 	}
 	in.Notify()
@@ -187,7 +189,7 @@ func (in *Inbox) put(q *queue, sender int, batches []*stream.Batch) bool {
 // its last batch had the trailing watermark MAX and Next LastSplit.
 func (in *Inbox) Close(sender int) {
 	in.mu.Lock()
-	in.queues[sender].closed = true
+	in.senders[sender].closed = true
 	in.land(sender, ^uint64(0))
 	in.mu.Unlock()
 	in.Notify()
@@ -361,7 +363,7 @@ func (in *Inbox) trailing(b *stream.Batch, wm stream.Time) *stream.Batch {
 // Joined returns how many times a sender had become active when it was last seen abreast
 // of the combined time: from then on, until it is idle again, that time does not pass the
 // sender's. Any goroutine may call it.
-func (in *Inbox) Joined(sender int) uint64 { return in.queues[sender].joined.Load() }
+func (in *Inbox) Joined(sender int) uint64 { return in.senders[sender].joined.Load() }
 
 // Joined is what all of several receivers of a sender have seen.
 func Joined(by []*Inbox, sender int) uint64 {
@@ -389,7 +391,7 @@ func (in *Inbox) Snapshot(w *state.Writer) {
 	w.Len(len(in.inputs))
 	w.I64(int64(in.told))
 	in.combine.snapshot(w)
-	for _, q := range in.queues[:len(in.inputs)] {
+	for _, q := range in.senders {
 		w.U64(q.back)
 		w.U64(q.joined.Load())
 	}
@@ -406,7 +408,7 @@ func (in *Inbox) Restore(snapshot []byte) error {
 	}
 	in.told = stream.Time(r.I64())
 	in.combine.restore(r)
-	for _, q := range in.queues {
+	for _, q := range in.senders {
 		q.back = r.U64()
 		q.joined.Store(r.U64())
 	}
