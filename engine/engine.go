@@ -72,6 +72,9 @@ func (j *Job) prepare(ctx context.Context) (err error) {
 		}
 		j.splits = slices.Clone(j.restored.names)
 		j.ended = c.Meta.Kind == checkpoint.Final
+		if l := j.opts.Checkpoints; l != nil {
+			l.After(c.Meta.ID)
+		}
 	}
 	if err := j.planSinks(ctx); err != nil || j.ended {
 		return err

@@ -102,6 +102,15 @@ func (l *Log) claim(ctx context.Context, c claim) error {
 // got through. So many are none that start a job, but a store whose listings lag.
 const maxClaims = 100
 
+// After has the checkpoints of this claim have ids above one that the job goes on from, which
+// may be another log's: in files and barriers, of two checkpoints of a job the later has the
+// higher id.
+func (l *Log) After(id uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lastID = max(l.lastID, id)
+}
+
 // highestID returns the highest id that a checkpoint or a file of one has.
 func (l *Log) highestID(ctx context.Context) (uint64, error) {
 	var highest uint64

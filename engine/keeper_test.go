@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark/engine/checkpoint"
+	"tidemark/engine/job"
+	"tidemark/internal/env"
+	"tidemark/internal/sim"
+)
+
+type noPlugins struct{ Builtins }
+
+func (noPlugins) Plugin(*job.Plugin) (job.FunctionInfo, error) {
+	return job.FunctionInfo{}, errors.New("no plug-ins here")
+}
+
+const followedJob = `
+version: 1
+job: t
+sources:
+  in: {file: {path: "in*.jsonl", follow: true}, format: json, schema: {k: string, v: int64}, time: {field: ts, unit: ms}, watermark: {out_of_orderness: 2s}}
+steps:
+  s: {from: in, key: [k], window: {tumbling: 5s}, aggregates: {n: {function: count}}}
+sinks:
+  out: {from: s, file: {path: out/rows.jsonl}}
+settings: {checkpoint: {interval: 1h}}
+`
+
+// kept is a job whose checkpoints go to a log.
+type kept struct {
+	files *sim.FS
+	log   *checkpoint.Log
+}
+
+func (k kept) make(t *testing.T, from *checkpoint.Checkpoint, observe func(Event)) *Job {
+	t.Helper()
+	machine := env.Real()
+	machine.FS = k.files
+	g, err := job.Load([]byte(followedJob), job.LoadOptions{Name: "job.yaml", Dir: "/job", Resolver: noPlugins{}, Files: machine.FS})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := New(t.Context(), g, Options{Env: machine, Stdin: strings.NewReader(""), FirstStart: time.Now(), Checkpoints: k.log, Restore: from, Observe: observe})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func newKept(t *testing.T, files *sim.FS, dir string) kept {
+	t.Helper()
+	k := kept{files, checkpoint.Open(checkpoint.OpenLocal(files, dir), env.Real().Rand)}
+	if err := k.log.Claim(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = k.log.Close() })
+	return k
+}
+
+// A job that goes on from a checkpoint of another log has ids above that one's, or its sinks
+// would take its barriers for those of epochs that are over.
+func TestCheckpointsBehindOneOfAnotherLog(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	files := sim.NewFS(env.Real().Clock)
+	files.Put("/job/in.jsonl", []byte(`{"ts":1000,"k":"a","v":1}`+"\n"+`{"ts":60000,"k":"a","v":1}`+"\n"))
+	var from *checkpoint.Checkpoint
+	for _, dir := range []string{"/job/one", "/job/two"} {
+		k := newKept(t, files, dir)
+		read := make(chan struct{}, 1)
+		j := k.make(t, from, func(e Event) {
+			if p, ok := e.(Progress); ok && p.Read == 2 {
+				select {
+				case read <- struct{}{}:
+				default:
+				}
+			}
+		})
+		run, stop := context.WithCancelCause(ctx)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := j.Run(run)
+			ended <- err
+		}()
+		<-read
+		for i := range 3 {
+			if err := j.Checkpoint(ctx, checkpoint.Periodic); err != nil {
+				t.Fatalf("%s, checkpoint %d: %v", dir, i, err)
+			}
+		}
+		stop(errors.New("enough"))
+		<-ended
+		last, _, err := k.log.Last(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if from != nil && last.Meta.ID != from.Meta.ID+3 {
+			t.Errorf("the third checkpoint behind %d has the id %d", from.Meta.ID, last.Meta.ID)
+		}
+		from = last
+	}
+}
