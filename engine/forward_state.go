@@ -6,11 +6,13 @@ import (
 )
 
 // The part of a checkpoint that is the rows on their way to the steps that read one: the
-// last watermark (8); whether the step is idle; whether rows are held, and if so these and their revisions (4 each).
+// last watermark (8); whether the step is idle, and whether its end is none of the input;
+// whether rows are held, and if so these and their revisions (4 each).
 
 func (f *forward) save(w *state.Writer) {
 	w.I64(int64(f.told))
 	w.Bool(f.idle)
+	w.Bool(f.drained)
 	w.Bool(f.held.N > 0)
 	if f.held.N > 0 {
 		w.Batch(f.held, 0)
@@ -24,12 +26,13 @@ func (f *forward) save(w *state.Writer) {
 type savedForward struct {
 	told     stream.Time
 	idle     bool
+	drained  bool
 	held     *stream.Batch // nil: none
 	revision []uint32
 }
 
 func readForward(r *state.Reader) savedForward {
-	s := savedForward{told: stream.Time(r.I64()), idle: r.Bool()}
+	s := savedForward{told: stream.Time(r.I64()), idle: r.Bool(), drained: r.Bool()}
 	if r.Bool() {
 		s.held = new(stream.Batch)
 		r.Batch(s.held)
@@ -49,6 +52,7 @@ func (f *forward) load(saved []savedForward, key int, mine func(hash uint64) boo
 			f.told = s.told
 		}
 		f.idle = s.idle && (f.idle || i == 0)
+		f.drained = f.drained || s.drained
 		if s.held == nil {
 			continue
 		}

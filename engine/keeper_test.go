@@ -9,6 +9,7 @@ import (
 
 	"tidemark/engine/checkpoint"
 	"tidemark/engine/job"
+	"tidemark/engine/stream"
 	"tidemark/internal/env"
 	"tidemark/internal/sim"
 )
@@ -60,6 +61,61 @@ func newKept(t *testing.T, files *sim.FS, dir string) kept {
 	}
 	t.Cleanup(func() { _ = k.log.Close() })
 	return k
+}
+
+// A checkpoint of a job that has been drained and not come to its end: it does not begin to
+// read again what it follows.
+func TestAJobThatWasDrainedIsDrainedBehindARestore(t *testing.T) {
+	for name, ended := range map[string]bool{"before it has drained": false, "behind it": true} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			files := sim.NewFS(env.Real().Clock)
+			files.Put("/job/in.jsonl", []byte(`{"ts":1000,"k":"a","v":1}`+"\n"))
+			k := newKept(t, files, "/job/state")
+			j := k.make(t, nil, nil)
+			source := j.feeds[0]
+			source.combined = newCombined(&source.spec.Watermark, 1)
+			source.drained = true
+			if ended {
+				source.splits[0].done = true
+				source.advance(0, source.splits[0], stream.MaxTime)
+				j.keyed[0].out.drained = true
+			}
+			for _, t := range j.feeds { // as if all tasks had ended
+				t.asked.ended = true
+				t.mail.End()
+			}
+			for _, t := range j.keyed {
+				t.asked.ended = true
+				t.inbox.End()
+			}
+			for _, s := range j.sinks {
+				go s.run(func(err error) { t.Error(err) })
+				for i := range s.barrier.seen {
+					s.in <- block{from: i, end: true}
+				}
+			}
+			if err := j.keeper.take(ctx, checkpoint.Periodic); err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range j.sinks {
+				close(s.in)
+			}
+			last, _, err := k.log.Last(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			j = k.make(t, last, nil)
+			if ended && !j.keyed[0].out.drained {
+				t.Error("those that read the step are not told that its end is none of the input")
+			}
+			r, err := j.Run(ctx)
+			if err != nil || r.Sources[0].Read != 0 || len(r.Sources[0].Splits) != 1 {
+				t.Errorf("it has read on: %v, %+v", err, r.Sources)
+			}
+		})
+	}
 }
 
 // A job that goes on from a checkpoint of another log has ids above that one's, or its sinks

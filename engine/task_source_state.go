@@ -13,7 +13,8 @@ import (
 
 // The part of a checkpoint that is a source's task:
 //
-//	whether the source is idle; time that its receivers have held it up (8)
+//	whether the source is idle, and whether it has been drained; time that its receivers have
+//	held it up (8)
 //	whether there is a combiner of splits, and that
 //	records that were bad, and quarantined (8 each)
 //	its edges (see edge.save)
@@ -53,6 +54,7 @@ func (t *sourceTask) part(id uint64) part {
 	now := t.job.now()
 	var w state.Writer
 	w.Bool(t.wasIdle)
+	w.Bool(t.drained)
 	w.I64(int64(t.held))
 	w.Bool(t.combined != nil)
 	if t.combined != nil {
@@ -92,7 +94,9 @@ func (t *sourceTask) load(saved []checkpoint.Section, count int) error {
 	var edges [][]savedEdge
 	for was, s := range saved {
 		r := state.NewReader(s.Body)
-		idle, held := r.Bool(), stream.Time(r.I64())
+		idle := r.Bool()
+		t.drained = r.Bool() || t.drained // all of a job are, or none
+		held := stream.Time(r.I64())
 		var c combined
 		if r.Bool() {
 			c = newCombined(&t.spec.Watermark, 0)
