@@ -11,6 +11,7 @@ import (
 	"tidemark/engine/job"
 	"tidemark/engine/stream"
 	"tidemark/internal/env"
+	"tidemark/internal/fault"
 	"tidemark/internal/sim"
 )
 
@@ -159,5 +160,23 @@ func TestCheckpointsBehindOneOfAnotherLog(t *testing.T) {
 			t.Errorf("the third checkpoint behind %d has the id %d", from.Meta.ID, last.Meta.ID)
 		}
 		from = last
+	}
+}
+
+// A section of a layout that is not known yet is no damage: the message says who can read it.
+func TestACheckpointOfANewerVersionIsRefused(t *testing.T) {
+	k := newKept(t, sim.NewFS(env.Real().Clock), "/job/state")
+	w := k.log.Begin(checkpoint.Meta{})
+	for kind, version := range map[string]uint16{checkpoint.KindSource: stateVersion, checkpoint.KindSplit: stateVersion + 1} {
+		if err := w.Add(t.Context(), checkpoint.Section{Operator: "in", Kind: kind, Version: version}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Publish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := readRestored(t.Context(), w.Checkpoint(), &job.Graph{})
+	if !errors.Is(err, fault.ErrUser) || !strings.Contains(err.Error(), "split") || !strings.Contains(err.Error(), "layout 2") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -73,6 +73,9 @@ func sectionsOf(ctx context.Context, c *checkpoint.Checkpoint, operator, kind st
 
 // readRestored reads the parts of a checkpoint that planning needs.
 func readRestored(ctx context.Context, c *checkpoint.Checkpoint, g *job.Graph) (*restored, error) {
+	if err := readable(c); err != nil {
+		return nil, err
+	}
 	r := &restored{from: c, splits: map[string][]savedSplit{}}
 	for s, err := range sectionsOf(ctx, c, "", checkpoint.KindJob) {
 		if err != nil {
@@ -106,6 +109,16 @@ func readRestored(ctx context.Context, c *checkpoint.Checkpoint, g *job.Graph) (
 		}
 	}
 	return r, nil
+}
+
+// readable refuses a checkpoint with sections whose layout this version does not know.
+func readable(c *checkpoint.Checkpoint) error {
+	for _, ref := range c.Refs() {
+		if ref.Version > stateVersion {
+			return fault.Userf("checkpoint %d was written by a newer version of the host: section %s has layout %d, this one reads up to %d; run the newer version, or start anew without the checkpoint", c.Meta.ID, ref, ref.Version, stateVersion)
+		}
+	}
+	return nil
 }
 
 // knows reports whether the checkpoint has a source.
