@@ -114,6 +114,9 @@ func (k *keeper) run(ctx context.Context, enough <-chan struct{}) error {
 			return nil
 		case w := <-k.wants:
 			err = k.take(ctx, w.kind)
+			if err != nil && ctx.Err() != nil {
+				return nil // w finds that the job has ended
+			}
 			w.done <- err
 			if w.last && err == nil {
 				<-ctx.Done()
@@ -179,7 +182,12 @@ func (j *Job) checkpoint(ctx context.Context, w want) error {
 	case err := <-w.done:
 		return err
 	case <-k.over:
-		return errEnded
+		select {
+		case err := <-w.done: // it was the last
+			return err
+		default:
+			return errEnded
+		}
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -289,7 +297,15 @@ func (k *keeper) attempt(ctx context.Context, kind checkpoint.Kind) (size int64,
 			return size, nil
 		}
 	}
-	return size, k.log.Retain(ctx, k.rules.Retain)
+	err = k.log.Retain(ctx, k.rules.Retain)
+	switch {
+	case errors.Is(err, checkpoint.ErrFenced):
+		return size, err
+	case err != nil && ctx.Err() == nil:
+		// The checkpoint has come about all the same; the next one removes what is left.
+		k.job.observe(Warning{Operator: "checkpoints", Message: "old ones cannot be removed: " + err.Error()})
+	}
+	return size, nil
 }
 
 // publish writes what is the job's own, and decides.
