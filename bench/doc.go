@@ -23,11 +23,13 @@
 // and rows.go compare results.
 //
 // extra.go lists the measures beside the workloads: heap.go, what state takes; loop.go, plug-ins
-// alone; scaling.go, one subtask against two; latency.go, the one in wall time. soak.go
-// watches memory. row.go and table.go print.
+// alone; scaling.go, one subtask against two; latency.go, the one in wall time; checkpoint.go, what it
+// costs to survive a kill, with durable.go, a job in this process, and meter.go, what its batches take.
+// soak.go watches memory. row.go and table.go print.
 // The program starts itself anew for each part, so that a part's cost is the cost of a process.
 //
-// The same queries in small are a test, in which batches and parallelisms take turns (engine_test.go).
+// The same queries in small are a test, in which batches and parallelisms take turns (engine_test.go), and
+// another one, in which they are cut off and go on (recovery_test.go).
 // What a change of one part does, the benchmarks of its package tell: go test -bench in
 // engine/decode, engine/exchange, engine/window, engine/result, engine/agg, engine/wasm, abi/guest.
 package main

@@ -24,6 +24,7 @@ func extras() []extra {
 		{name: "heap", measure: measureHeap},
 		{name: "loop", measure: measureLoops},
 		{name: "scaling", measure: measureScaling},
+		{name: "checkpoint", everyCore: true, measure: measureCheckpoints},
 		{name: "latency", everyCore: true, measure: measureLatency},
 	}
 }

@@ -33,6 +33,9 @@ func run(ctx context.Context, args []string) error {
 	if len(args) == 3 && args[0] == "rows" { // see extra.go
 		return printRows(ctx, args[1], args[2])
 	}
+	if len(args) == 4 && args[0] == "durable" { // see checkpoint.go
+		return durablePart(ctx, args[1], args[2], args[3])
+	}
 	if len(args) > 0 && args[0] == "soak" {
 		return soak(args[1:])
 	}

@@ -70,12 +70,7 @@ func measureScaling(_ context.Context, s *settings) ([]Row, error) {
 
 // askScaling prepares the two runs, and that their rows are right.
 func (s *settings) askScaling() (*asked, error) {
-	all := queries()
-	i := slices.IndexFunc(all, func(q query) bool { return q.name == "W1" })
-	if i < 0 {
-		panic("BUG: there is no query W1")
-	}
-	q := all[i]
+	q := first()
 	input, err := s.input(q)
 	if err != nil {
 		return nil, err

@@ -126,6 +126,9 @@ func queries() []query {
 	}}
 }
 
+// first is the first of them, which further measures are about.
+func first() query { return queries()[0] }
+
 func builtinOnly(t target) []engineRun { return []engineRun{{target: t, always: true}} }
 
 // withPlugins is the built-in aggregates, and stats in each language, of which nothing is
