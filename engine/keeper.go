@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,8 +58,9 @@ type part struct {
 	id    uint64
 	who   any             // the task
 	ready <-chan struct{} // closed when the part is complete; nil: it is
-	// sections encodes the part, in the keeper's goroutine.
-	sections func() ([]checkpoint.Section, error)
+	// sections encodes the part, in the keeper's goroutine. A section is borrowed until the
+	// next one is asked for.
+	sections func() (iter.Seq[checkpoint.Section], error)
 	// release, in place of sections, lets go of what was frozen; nil: nothing was.
 	release func()
 	// report adds the task's numbers to those of the job.
@@ -395,7 +398,7 @@ func (k *keeper) write(ctx context.Context, w *checkpoint.Writer, p part, size *
 	if err != nil {
 		return err
 	}
-	for _, s := range sections {
+	for s := range sections {
 		if err := w.Add(ctx, s); err != nil {
 			return err
 		}
@@ -479,6 +482,11 @@ func (a *asked) given(id uint64) {
 	for len(a.ids) > 0 && a.ids[0] <= id {
 		a.ids = a.ids[1:]
 	}
+}
+
+// these are sections that lie in memory as they are.
+func these(sections ...checkpoint.Section) func() (iter.Seq[checkpoint.Section], error) {
+	return func() (iter.Seq[checkpoint.Section], error) { return slices.Values(sections), nil }
 }
 
 func sectionOf(operator, kind string, number int, w *state.Writer) checkpoint.Section {

@@ -224,7 +224,7 @@ func (t *sinkTask) prepare(id uint64, given bool) error {
 		return err
 	}
 	section := t.section(id, pending)
-	t.keeper.give(part{id: id, who: t, sections: func() ([]checkpoint.Section, error) { return []checkpoint.Section{section}, nil },
+	t.keeper.give(part{id: id, who: t, sections: these(section),
 		commit: func(ctx context.Context) error {
 			done := make(chan error, 1)
 			if err := t.send(ctx, t.keeper.turn, block{do: func() { done <- t.sink.Commit(pending) }}); err != nil {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	"tidemark/engine/checkpoint"
 	"tidemark/engine/exchange"
@@ -47,33 +48,58 @@ func (t *keyedTask) part(id uint64) part {
 	behind.I64(t.rows)
 	behind.I64(t.updates)
 	saveEdges(&behind, t.out.edges)
-	cut := t.op.Freeze()
-	r, step, number := t.report(), t.step.ID, t.number
+	k := &keyedPart{step: t.step.ID, number: t.number, before: before.Buf, behind: behind.Buf, flight: flight, cut: t.op.Freeze()}
+	r := t.report()
 	var ready <-chan struct{}
 	if flight != nil {
 		ready = flight.Done
 	}
-	return part{id: id, who: t, report: func(m *merger) { m.step(r) }, ready: ready, release: func() { cut() }, sections: func() ([]checkpoint.Section, error) {
-		c := cut()
-		if c.Err != nil {
-			return nil, fmt.Errorf("step %s: %w", step, c.Err)
-		}
+	return part{id: id, who: t, report: func(m *merger) { m.step(r) }, ready: ready, release: func() { k.cut() }, sections: k.sections}
+}
+
+// keyedPart is what a task was, to be encoded by the keeper.
+type keyedPart struct {
+	step           string
+	number         int
+	before, behind []byte // in the task's section, what stands there before and behind the operator's
+	flight         *exchange.Flight
+	cut            func() state.Cut // once
+}
+
+func (k *keyedPart) sections() (iter.Seq[checkpoint.Section], error) {
+	c := k.cut()
+	if c.Err != nil {
+		return nil, fmt.Errorf("step %s: %w", k.step, c.Err)
+	}
+	return func(yield func(checkpoint.Section) bool) {
 		var w state.Writer
-		w.Bytes(before.Buf)
+		w.Bytes(k.before)
 		w.Bytes(c.Task)
-		w.Buf = append(w.Buf, behind.Buf...)
-		out := []checkpoint.Section{sectionOf(step, checkpoint.KindTask, number, &w)}
-		if flight != nil && len(flight.Rows.Buf) > 0 {
-			out = append(out, sectionOf(step, checkpoint.KindFlight, number, &flight.Rows))
+		w.Buf = append(w.Buf, k.behind...)
+		if !yield(sectionOf(k.step, checkpoint.KindTask, k.number, &w)) {
+			return
 		}
-		for _, g := range c.Groups {
-			var w state.Writer
-			w.I64(int64(g.Floor))
-			w.Buf = append(w.Buf, g.State...)
-			out = append(out, sectionOf(step, checkpoint.KindGroup, g.Group, &w))
+		if k.flight != nil && len(k.flight.Rows.Buf) > 0 && !yield(sectionOf(k.step, checkpoint.KindFlight, k.number, &k.flight.Rows)) {
+			return
 		}
-		return out, nil
-	}}
+		groupSections(k.step, c.Groups, yield)
+	}, nil
+}
+
+// groupSections gives the sections of key groups, each in the memory of the one before, and
+// forgets what it has given: of much state there are no two copies.
+func groupSections(step string, groups []state.GroupCut, yield func(checkpoint.Section) bool) {
+	var w state.Writer
+	for i := range groups {
+		g := &groups[i]
+		w.Buf = w.Buf[:0]
+		w.I64(int64(g.Floor))
+		w.Buf = append(w.Buf, g.State...)
+		g.State = nil
+		if !yield(sectionOf(step, checkpoint.KindGroup, g.Group, &w)) {
+			return
+		}
+	}
 }
 
 // savedStep is a step with its tasks as they were saved.

@@ -70,7 +70,7 @@ func (t *sourceTask) part(id uint64) part {
 		out = append(out, sectionOf(t.spec.ID, checkpoint.KindSplit, int(s.id), &w))
 	}
 	r := t.report()
-	return part{id: id, who: t, sections: func() ([]checkpoint.Section, error) { return out, nil }, report: func(m *merger) { m.source(r) }}
+	return part{id: id, who: t, sections: these(out...), report: func(m *merger) { m.source(r) }}
 }
 
 // savedSplit is a split as it was saved.
