@@ -72,6 +72,7 @@ const (
 	ExportMap        = "tm_map"
 	ExportTrigger    = "tm_trigger"
 	ExportAssign     = "tm_assign"
+	ExportUpgrade    = "tm_upgrade"
 	ExportManifest   = "tm_manifest"
 )
 
@@ -231,6 +232,9 @@ func Exports(m *Manifest) []Export {
 	}
 	if m != nil && m.Assigner != nil {
 		list = append(list, Export{ExportAssign, frame, true})
+	}
+	if m != nil && len(m.Upgrades()) > 0 {
+		list = append(list, Export{ExportUpgrade, frame, true})
 	}
 	return append(list, Export{ExportManifest, place, false})
 }

@@ -36,6 +36,8 @@ type Aggregate struct {
 	Params  []Param
 	Width   int    // bytes of an accumulator; 0: they vary in size
 	Schema  uint32 // version of the accumulator's layout, from 1
+	// Upgrades are the older layouts whose accumulators it converts.
+	Upgrades []Upgrade
 
 	OrderInsensitive bool
 	Exact            bool
@@ -54,6 +56,7 @@ type Process struct {
 
 	KeyState, WindowState bool
 	Schema                uint32 // version of the states' layout, from 1; 0: it keeps none
+	Upgrades              []Upgrade
 }
 
 // Pair describes the pair function of a module.
@@ -65,9 +68,10 @@ type Pair struct {
 
 // Generator describes the watermark generator of a module.
 type Generator struct {
-	Inputs []Column // beside the records' times
-	Params []Param
-	Schema uint32 // version of the layout of a split's state, from 1; 0: it keeps none
+	Inputs   []Column // beside the records' times
+	Params   []Param
+	Schema   uint32 // version of the layout of a split's state, from 1; 0: it keeps none
+	Upgrades []Upgrade
 }
 
 // Map describes the function of single records of a module.
@@ -354,10 +358,17 @@ func (r *manifestReader) accumulator(path string, n node, a *Aggregate) {
 				r.fail(path, "must be a multiple of 8")
 			}
 		},
-		"schema": r.number(&schema, 1, math.MaxUint32),
+		"schema":   r.number(&schema, 1, math.MaxUint32),
+		"upgrades": func(path string, n node) { a.Upgrades = r.upgrades(path, n, true) },
 	})
 	r.need(path, seen, "width", "schema")
 	a.Width, a.Schema = int(width), uint32(schema)
+	r.older(path+".upgrades", a.Schema, a.Upgrades)
+	for i, u := range a.Upgrades {
+		if (u.Width == 0) != (width == 0) {
+			r.fail(fmt.Sprintf("%s.upgrades[%d].width", path, i), "is %d beside a width of %d: accumulators of fixed size and of varying size are not made of each other", u.Width, width)
+		}
+	}
 }
 
 // fieldName reads the name of a column or parameter, which differs from the others

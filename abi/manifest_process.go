@@ -71,14 +71,16 @@ func (r *manifestReader) state(path string, n node, p *Process) {
 	var schema int64
 	before := len(r.errs)
 	r.need(path, r.object(path, n, map[string]func(string, node){
-		"key":    r.flag(&p.KeyState),
-		"window": r.flag(&p.WindowState),
-		"schema": r.number(&schema, 1, math.MaxUint32),
+		"key":      r.flag(&p.KeyState),
+		"window":   r.flag(&p.WindowState),
+		"schema":   r.number(&schema, 1, math.MaxUint32),
+		"upgrades": func(path string, n node) { p.Upgrades = r.upgrades(path, n, false) },
 	}), "schema")
 	if !p.KeyState && !p.WindowState && len(r.errs) == before {
 		r.fail(path, "is neither of key nor of window; leave it out")
 	}
 	p.Schema = uint32(schema)
+	r.older(path+".upgrades", p.Schema, p.Upgrades)
 }
 
 func (r *manifestReader) pair(path string, n node) *Pair {
@@ -97,7 +99,7 @@ func (r *manifestReader) generator(path string, n node) *Generator {
 	r.need(path, r.object(path, n, map[string]func(string, node){
 		"inputs": func(path string, n node) { g.Inputs = r.columns(path, n, true) },
 		"params": func(path string, n node) { g.Params = r.params(path, n) },
-		"state":  r.schema(&g.Schema),
+		"state":  r.schema(&g.Schema, &g.Upgrades),
 	}), "inputs")
 	return g
 }
@@ -113,10 +115,14 @@ func (r *manifestReader) mapping(path string, n node) *Map {
 }
 
 // schema reads the state of what keeps one sort of it.
-func (r *manifestReader) schema(dst *uint32) func(string, node) {
+func (r *manifestReader) schema(dst *uint32, upgrades *[]Upgrade) func(string, node) {
 	return func(path string, n node) {
 		var schema int64
-		r.need(path, r.object(path, n, map[string]func(string, node){"schema": r.number(&schema, 1, math.MaxUint32)}), "schema")
+		r.need(path, r.object(path, n, map[string]func(string, node){
+			"schema":   r.number(&schema, 1, math.MaxUint32),
+			"upgrades": func(path string, n node) { *upgrades = r.upgrades(path, n, false) },
+		}), "schema")
 		*dst = uint32(schema)
+		r.older(path+".upgrades", *dst, *upgrades)
 	}
 }

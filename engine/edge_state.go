@@ -158,6 +158,13 @@ func (e *edge) load(were [][]savedEdge, h heir) error {
 	if e.local == nil || len(senders) == 0 {
 		return nil
 	}
+	schemas, err := e.job.schemas(e.local.step.Step)
+	if err != nil {
+		return err
+	}
+	if senders, sums, err = e.local.Renew(schemas, senders, sums); err != nil {
+		return err
+	}
 	return e.local.Restore(senders, h.exact, sums)
 }
 

@@ -111,6 +111,7 @@ type savedStep struct {
 	updates []int64
 	edges   [][]savedEdge
 	flying  []exchange.Flying
+	renewed bool // the sums among them have today's layout
 	groups  []state.GroupCut
 }
 
@@ -172,6 +173,11 @@ func (t *keyedTask) load(s *savedStep, count int) error {
 			restore.Groups = append(restore.Groups, g)
 		}
 	}
+	schemas, err := t.job.schemas(t.step.Step)
+	if err != nil {
+		return err
+	}
+	restore.Schemas = schemas
 	if err := t.op.Restore(restore); err != nil {
 		return err
 	}
@@ -193,6 +199,9 @@ func (t *keyedTask) load(s *savedStep, count int) error {
 		}
 	}
 	if t.job.graph.Settings.OrderReplay {
+		if err := s.renewFlying(t.op, schemas); err != nil {
+			return err
+		}
 		t.inbox.Resume(s.flying, mine)
 	}
 	t.restored = true

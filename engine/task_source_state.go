@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"tidemark/engine/checkpoint"
+	"tidemark/engine/job"
 	"tidemark/engine/source"
 	"tidemark/engine/state"
 	"tidemark/engine/stream"
@@ -166,6 +168,10 @@ func (j *Job) resume(ctx context.Context, spec *sourceSpec, tasks []*sourceTask,
 	for i := range found {
 		there[found[i].ID] = &found[i]
 	}
+	was, err := j.restored.described(spec.ID, job.SourceOperator)
+	if err != nil {
+		return err
+	}
 	for i, saved := range j.restored.splits[spec.ID] {
 		if int(saved.id) >= len(j.splits) {
 			return fault.Corruptf("source %s: split %s has the number %d, the checkpoint names %d splits", spec.ID, saved.name, saved.id, len(j.splits))
@@ -178,6 +184,11 @@ func (j *Job) resume(ctx context.Context, spec *sourceSpec, tasks []*sourceTask,
 		tasks[i%len(tasks)].add(s)
 		if err := s.load(ctx, saved.rest, from, j.now()); err != nil {
 			return err
+		}
+		if u, ok := s.gen.(*userTime); ok {
+			if err := u.renew(j.former(&was, job.WatermarkState, spec.Watermark.Plugin)); err != nil {
+				return fmt.Errorf("source %s: split %s: %w", spec.ID, s.name, err)
+			}
 		}
 	}
 	return nil // what has come since to a followed one is discovered as it runs

@@ -34,13 +34,14 @@ const (
 	Trigger
 	Assign
 	Apply
+	Upgrade
 	numFuncs
 )
 
 // String returns the export's name.
 func (f Func) String() string {
 	return [numFuncs]string{abi.ExportConfigure, abi.ExportCreate, abi.ExportAdd, abi.ExportMerge, abi.ExportResult, abi.ExportProcess, abi.ExportPair,
-		abi.ExportWatermark, abi.ExportTick, abi.ExportMap, abi.ExportTrigger, abi.ExportAssign, abi.ExportApply}[f]
+		abi.ExportWatermark, abi.ExportTick, abi.ExportMap, abi.ExportTrigger, abi.ExportAssign, abi.ExportApply, abi.ExportUpgrade}[f]
 }
 
 // Instance is a running module with its own memory. One goroutine uses it at a time.

@@ -54,7 +54,7 @@ var rules = map[string]string{
 	partEmit:       "",
 	partColumns:    "",
 	partArgs:       "",
-	partState:      "what the plug-in keeps has another layout, since its schema is another one, and no module converts it",
+	partState:      "what the plug-in keeps has another layout, and the new module does not say that it converts from that schema",
 	partModule:     "", // the same schema: the same layout
 	partFrom:       "",
 	partSides:      "records that wait for a partner are those of the old inputs",
@@ -135,6 +135,9 @@ func find(in []Operator, like *Operator) *Operator {
 func (c *Change) compare(old, now *Operator) {
 	differ := func(part, was, is string) {
 		c.Differences = append(c.Differences, fmt.Sprintf("%s was %s, is %s", part, orNothing(was), orNothing(is)))
+		if now.takes(part, was) {
+			return
+		}
 		if text := why(part); text != "" {
 			c.Why = append(c.Why, text)
 		}

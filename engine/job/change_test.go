@@ -132,8 +132,10 @@ func TestWhatAChangedJobMeansForItsState(t *testing.T) {
 		{"a filter", []string{"    filter: price > 0\n", ""}, []string{"step dear: compatible: filter was price > 0, is nothing"}},
 		{"a module with the same layout", []string{"keeps_1_a", "keeps_1_b"},
 			[]string{"step per_shop: compatible: aggregate 3.module was a, is b"}},
+		{"a module that converts from the old layout", []string{"keeps_1_a", "keeps_3_d"},
+			[]string{"step per_shop: compatible: aggregate 3.state was schema 1, is schema 3; aggregate 3.module was a, is d"}},
 		{"a module with another layout", []string{"keeps_1_a", "keeps_2_c"}, []string{
-			"step per_shop: incompatible: aggregate 3.state was schema 1, is schema 2; aggregate 3.module was a, is c | what the plug-in keeps has another layout, since its schema is another one, and no module converts it",
+			"step per_shop: incompatible: aggregate 3.state was schema 1, is schema 2; aggregate 3.module was a, is c | what the plug-in keeps has another layout, and the new module does not say that it converts from that schema",
 		}},
 		{"what a process function is set to", []string{"who: shop}", "who: shop}, args: {limit: 4}, state_ttl: 1d"},
 			[]string{"step graded: compatible: process.args was (limit: 3), is (limit: 4); state_ttl was nothing, is 24h"}},

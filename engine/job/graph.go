@@ -65,6 +65,8 @@ type Plugin struct {
 	Ref    string // name@version or sha256:…
 	Digest string // SHA-256 of the module in hex, filled in by the resolver
 	Schema uint32 // version of the layout of what it keeps, as its manifest says; 0: it keeps nothing
+	// Upgrades are the older schemas from which the module converts what it kept.
+	Upgrades []uint32
 }
 
 // Source is one source with its decoding and its event time.

@@ -50,7 +50,7 @@ func world() job.LoadOptions {
 			"jobs/data/deep/d.jsonl": file,
 			"jobs/stats.wasm":        file, "jobs/scaled.wasm": file, "jobs/text.wasm": file,
 			"jobs/grades.wasm": file, "jobs/unpaid.wasm": file, "jobs/ratios.wasm": file, "jobs/alerts.wasm": file, "jobs/visits.wasm": file, "jobs/match.wasm": file, "jobs/sessions.wasm": file, "jobs/both.wasm": file, "jobs/beats.wasm": file, "jobs/cut.wasm": file, "jobs/urgent.wasm": file, "jobs/rounds.wasm": file, "jobs/own_gap.wasm": file, "jobs/shifts.wasm": file,
-			"jobs/keeps_1_a.wasm": file, "jobs/keeps_1_b.wasm": file, "jobs/keeps_2_c.wasm": file,
+			"jobs/keeps_1_a.wasm": file, "jobs/keeps_1_b.wasm": file, "jobs/keeps_2_c.wasm": file, "jobs/keeps_3_d.wasm": file,
 			"jobs/out/old.jsonl":            file,
 			"jobs/taken/orders.bad.jsonl/x": file,
 			"dev/null":                      {Mode: fs.ModeDevice},
@@ -125,7 +125,11 @@ func (functions) Plugin(p *job.Plugin) (job.FunctionInfo, error) {
 		if _, err := fmt.Sscanf(name, "keeps_%d_%s", &schema, &p.Digest); err != nil {
 			return job.FunctionInfo{}, err
 		}
-		return job.FunctionInfo{Outputs: []stream.Field{{Name: "value", Kind: stream.Int64}}, Schema: schema}, nil
+		info := job.FunctionInfo{Outputs: []stream.Field{{Name: "value", Kind: stream.Int64}}, Schema: schema}
+		if schema == 3 { // that of 2 does not, and its state is refused
+			info.Upgrades = []uint32{1, 2}
+		}
+		return info, nil
 	case name == "stats", ref == "stats":
 		p.Digest = "d1"
 		return job.FunctionInfo{Inputs: []job.Input{{Name: "value", Kinds: []stream.Kind{stream.Float64}}}}, nil

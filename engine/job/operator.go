@@ -35,6 +35,10 @@ const (
 type Part struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
+
+	// takes are values of an older job whose state this one converts. Not stored: what a
+	// module can do is the new one's to say.
+	takes []string
 }
 
 // Text writes the parts as JSON: the same parts give the same text.
@@ -157,7 +161,7 @@ func (d *describer) begin(id, kind string) { d.out = append(d.out, Operator{ID: 
 func (d *describer) part(name, value string) {
 	if value = strings.TrimSpace(value); value != "" {
 		o := &d.out[len(d.out)-1]
-		o.Parts = append(o.Parts, Part{name, value})
+		o.Parts = append(o.Parts, Part{Name: name, Value: value})
 	}
 }
 
@@ -224,7 +228,7 @@ func (d *describer) plugin(of, name string, columns []Column, args []Arg) {
 	d.part(of+"."+partArgs, argsText(args))
 	p := d.g.plugin(name)
 	if p.Schema > 0 {
-		d.part(of+"."+partState, fmt.Sprintf("schema %d", p.Schema))
+		d.state(of, p)
 	}
 	d.part(of+"."+partModule, p.Digest)
 }
@@ -330,7 +334,7 @@ func (d *describer) window(s *Step, layout func(*Step) string) {
 		}
 		d.part(of, "plug-in"+columnsText(a.Columns)+argsText(a.Args))
 		p := d.g.plugin(a.Plugin)
-		d.part(of+"."+partState, fmt.Sprintf("schema %d", p.Schema))
+		d.state(of, p)
 		d.part(of+"."+partModule, p.Digest)
 	}
 	d.part(partNames, strings.Join(names, ", "))
@@ -379,7 +383,7 @@ func (d *describer) trigger(t *Trigger) {
 	if plugin != nil {
 		p := d.g.plugin(plugin.Plugin)
 		if p.Schema > 0 {
-			d.part(partTrigger+"."+partState, fmt.Sprintf("schema %d", p.Schema))
+			d.state(partTrigger, p)
 		}
 		d.part(partTrigger+"."+partModule, p.Digest)
 	}

@@ -70,7 +70,7 @@ func (r *reader) plugin(e entry) *pluginSpec {
 		}
 		return p
 	}
-	p.info, p.found, p.Schema = info, true, info.Schema
+	p.info, p.found, p.Schema, p.Upgrades = info, true, info.Schema, info.Upgrades
 	return p
 }
 

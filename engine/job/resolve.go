@@ -15,6 +15,8 @@ type FunctionInfo struct {
 	Fixed            bool // an accumulator has a fixed size
 	// Schema is the version of the layout of accumulators or other state; 0: there is none.
 	Schema uint32
+	// Upgrades are the older schemas from which it converts.
+	Upgrades []uint32
 
 	Process  *ProcessInfo  // of ProcessKind
 	Pair     *PairInfo     // of PairKind

@@ -118,6 +118,9 @@ func (r *Reader) Len() int {
 // Rest returns a copy of what is left.
 func (r *Reader) Rest() []byte { return append([]byte(nil), r.take(len(r.buf))...) }
 
+// Left is how many bytes have not been read.
+func (r *Reader) Left() int { return len(r.buf) }
+
 // Fail notes an error of the caller's, unless there is one.
 func (r *Reader) Fail(err error) {
 	if r.err == nil {

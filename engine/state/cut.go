@@ -31,4 +31,17 @@ type Restore struct {
 	// that the step counts each record once. With Exact it is as if it were set.
 	Counts bool
 	Groups []GroupCut // of this subtask, in any order
+	// Schemas says which of the functions have kept their state in an older layout.
+	Schemas Schemas
 }
+
+// Schemas are the versions of the layouts that functions had when a cut was taken, of those
+// that have another one now.
+type Schemas struct {
+	Aggregates map[string]uint32 // by the names that the aggregates have now
+	Process    uint32            // 0: as now
+	Trigger    uint32            // 0: as now
+}
+
+// Old reports whether some function had another layout.
+func (s *Schemas) Old() bool { return len(s.Aggregates) > 0 || s.Process > 0 || s.Trigger > 0 }

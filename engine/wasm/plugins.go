@@ -127,7 +127,11 @@ func (ps *Plugins) Describe(p *job.Plugin) (job.FunctionInfo, error) {
 	if err != nil {
 		return job.FunctionInfo{}, err
 	}
-	return describe(manifest), nil
+	info := describe(manifest)
+	for _, u := range manifest.Upgrades() {
+		info.Upgrades = append(info.Upgrades, u.Schema)
+	}
+	return info, nil
 }
 
 // describe turns a manifest into what the loading of a job asks. A parameter without

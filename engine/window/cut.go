@@ -87,7 +87,10 @@ func (o *contents) readHeader(r *state.Reader, s form) (flags byte) {
 	}
 	flags = got[2]
 	got[2], want[2] = flags&^(hasStates|hasFailures), s.flags
-	if got != want {
+	if [4]byte(got[:4]) == [4]byte(want[:4]) && [4]byte(got[8:]) == [4]byte(want[8:]) && got != want {
+		was := binary.LittleEndian.Uint32(got[4:])
+		r.Fail(fault.Userf("the accumulators of the step had %d bytes together, and have %d: a plug-in has changed their size and not their schema; go on with the old module, or drop the state of the step", was, o.width))
+	} else if got != want {
 		r.Fail(fault.Userf("the state was written by another kind of step (its header is %x, this one's %x): restore it with the job that wrote it, or drop the state of the step", got, want))
 	}
 	return flags
@@ -283,6 +286,10 @@ func (g *Guard) freeze() groupWriter {
 // restore has a new operator go on from cuts all of whose key groups stand where their
 // tasks do; see staggered for others.
 func restore(p part, r state.Restore) error {
+	r, err := renew(p, r)
+	if err != nil {
+		return err
+	}
 	s, err := readTasks(p, r)
 	if err != nil {
 		return err

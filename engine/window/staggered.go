@@ -241,6 +241,10 @@ func (s *staggered) Freeze() func() state.Cut {
 
 // Restore implements Operator.
 func (s *staggered) Restore(r state.Restore) error {
+	r, err := renew(s.part, r)
+	if err != nil {
+		return err
+	}
 	stands, err := readTasks(s.part, r)
 	if err != nil {
 		return err

@@ -12,6 +12,8 @@ type Spec struct {
 	// Schema is the version of the accumulator's layout, to be raised when it
 	// changes; 0 means 1.
 	Schema int
+	// Upgrades are the older layouts that it converts from.
+	Upgrades []Upgrade
 	// OrderInsensitive: the result does not depend on the order of records and
 	// merges. Hosts need it to share work between overlapping windows.
 	OrderInsensitive bool
@@ -91,6 +93,7 @@ const (
 	opMap
 	opTrigger
 	opAssign
+	opUpgrade
 )
 
 // call serves one call on the frame at an offset into the arena.
@@ -120,6 +123,8 @@ func (a *Aggregate) call(o op, at, room uintptr) status {
 		return a.calls.result(f)
 	case opApply:
 		return a.apply(f)
+	case opUpgrade:
+		return upgrades(a.spec.Upgrades).serve(f, a.width)
 	}
 	return badFrame
 }
@@ -157,7 +162,11 @@ func newAggregate(s Spec, width int, c calls) *Aggregate {
 	if s.Schema == 0 {
 		s.Schema = 1
 	}
-	if problem := check(s); problem != "" {
+	problem := check(s)
+	if problem == "" {
+		problem = upgrades(s.Upgrades).check(s.Schema, width)
+	}
+	if problem != "" {
 		panic("tidemark: aggregate " + jsonString(s.Name) + ": " + problem)
 	}
 	a := &Aggregate{spec: s, width: width, calls: c}

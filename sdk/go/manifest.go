@@ -128,6 +128,7 @@ func (a *Aggregate) manifest() []byte {
 	b = strconv.AppendInt(b, int64(a.width), 10)
 	b = append(b, `,"schema":`...)
 	b = strconv.AppendInt(b, int64(s.Schema), 10)
+	b = upgrades(s.Upgrades).appendJSON(b, true)
 	b = append(b, `},"order_insensitive":`+jsonBool(s.OrderInsensitive)+`,"exact":`+jsonBool(s.Exact)...)
 	if _, fixed := a.calls.(steps); fixed {
 		b = append(b, `,"apply":true`...)

@@ -25,7 +25,7 @@ func checkProcess(s *ProcessSpec) string {
 	case len(s.Side) > maxSides:
 		return "more than " + strconv.Itoa(maxSides) + " side outputs"
 	}
-	problems := []string{checkModule(s.Name, s.Version, s.Params), checkSchema(s.Schema), checkInputs("input", s.Inputs), checkOutputs("output", s.Outputs)}
+	problems := []string{checkModule(s.Name, s.Version, s.Params), checkSchema(s.Schema), upgrades(s.Upgrades).check(s.Schema, -1), checkInputs("input", s.Inputs), checkOutputs("output", s.Outputs)}
 	for _, l := range []*List{s.Records, s.Left, s.Right} {
 		if l != nil {
 			problems = append(problems, checkInputs("record column", l.cols))
@@ -68,7 +68,7 @@ func (p *ProcessFunction) manifest() []byte {
 	b = append(appendParams(b, s.Params), ']')
 	if s.KeyState != nil || s.WindowState != nil {
 		b = append(b, `,"state":{"key":`+jsonBool(s.KeyState != nil)+`,"window":`+jsonBool(s.WindowState != nil)+`,"schema":`...)
-		b = append(strconv.AppendInt(b, int64(s.Schema), 10), '}')
+		b = append(upgrades(s.Upgrades).appendJSON(strconv.AppendInt(b, int64(s.Schema), 10), false), '}')
 	}
 	return append(b, "}}"...)
 }

@@ -21,6 +21,8 @@ type ProcessSpec struct {
 	KeyState, WindowState State
 	// Schema is the version of the states' layout, to be raised when it changes; 0 means 1.
 	Schema int
+	// Upgrades are the older layouts that it converts from.
+	Upgrades []Upgrade
 	// Configure checks the arguments, once on each instance, before anything else;
 	// nil accepts all. An error refuses the job's arguments.
 	Configure func() error
@@ -106,6 +108,8 @@ func (p *ProcessFunction) call(o op, at, room uintptr) status {
 		return st
 	case opProcess:
 		return p.serve(f)
+	case opUpgrade:
+		return upgrades(p.spec.Upgrades).serve(f, 0)
 	}
 	return badFrame
 }

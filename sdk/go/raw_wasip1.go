@@ -70,6 +70,9 @@ func tmTrigger(at int32) int32 { return serve(opTrigger, at) }
 //go:wasmexport tm_assign
 func tmAssign(at int32) int32 { return serve(opAssign, at) }
 
+//go:wasmexport tm_upgrade
+func tmUpgrade(at int32) int32 { return serve(opUpgrade, at) }
+
 //go:wasmexport tm_manifest
 func tmManifest() int64 {
 	if registered == nil {

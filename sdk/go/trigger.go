@@ -39,6 +39,8 @@ type TriggerSpec struct {
 	State State
 	// Schema is the version of the state's layout, to be raised when it changes; 0 means 1.
 	Schema int
+	// Upgrades are the older layouts that it converts from.
+	Upgrades []Upgrade
 	// MayPurge: it answers Purge or FireAndPurge. If it does so without saying it here, that
 	// is a mistake of the trigger's.
 	MayPurge bool
@@ -75,7 +77,7 @@ func Triggers(s TriggerSpec) *Trigger {
 	if s.Schema == 0 {
 		s.Schema = 1
 	}
-	problems := []string{checkModule(s.Name, s.Version, s.Params), checkSchema(s.Schema), checkInputs("input", s.Inputs)}
+	problems := []string{checkModule(s.Name, s.Version, s.Params), checkSchema(s.Schema), upgrades(s.Upgrades).check(s.Schema, -1), checkInputs("input", s.Inputs)}
 	if s.Element == nil {
 		problems = append(problems, "Element is nil: it would never see a record")
 	}
@@ -104,7 +106,7 @@ func (t *Trigger) manifest() []byte {
 	b = append(appendParams(b, s.Params), ']')
 	if s.State != nil {
 		b = append(b, `,"state":{"schema":`...)
-		b = append(strconv.AppendInt(b, int64(s.Schema), 10), '}')
+		b = append(upgrades(s.Upgrades).appendJSON(strconv.AppendInt(b, int64(s.Schema), 10), false), '}')
 	}
 	return append(b, `,"may_purge":`+jsonBool(s.MayPurge)+`,"merges":`+jsonBool(s.Merge != nil)+`}}`...)
 }
@@ -219,6 +221,8 @@ func (t *Trigger) call(o op, at, room uintptr) status {
 		return st
 	case opTrigger:
 		return t.serve(f)
+	case opUpgrade:
+		return upgrades(t.spec.Upgrades).serve(f, 0)
 	}
 	return badFrame
 }

@@ -15,6 +15,8 @@ type GeneratorSpec struct {
 	State State
 	// Schema is the version of the state's layout, to be raised when it changes; 0 means 1.
 	Schema int
+	// Upgrades are the older layouts that it converts from.
+	Upgrades []Upgrade
 	// Configure checks the arguments, once on each instance, before anything else;
 	// nil accepts all. An error refuses the job's arguments.
 	Configure func() error
@@ -44,7 +46,7 @@ func Watermarks(s GeneratorSpec, fn func(*Timed) error) *Generator {
 	if s.Schema == 0 {
 		s.Schema = 1
 	}
-	for _, problem := range []string{checkModule(s.Name, s.Version, s.Params), checkSchema(s.Schema), checkInputs("input", s.Inputs)} {
+	for _, problem := range []string{checkModule(s.Name, s.Version, s.Params), checkSchema(s.Schema), upgrades(s.Upgrades).check(s.Schema, -1), checkInputs("input", s.Inputs)} {
 		if problem != "" {
 			panic("tidemark: watermark generator " + jsonString(s.Name) + ": " + problem)
 		}
@@ -69,7 +71,7 @@ func (g *Generator) manifest() []byte {
 	b = append(appendParams(b, s.Params), ']')
 	if s.State != nil {
 		b = append(b, `,"state":{"schema":`...)
-		b = append(strconv.AppendInt(b, int64(s.Schema), 10), '}')
+		b = append(upgrades(s.Upgrades).appendJSON(strconv.AppendInt(b, int64(s.Schema), 10), false), '}')
 	}
 	return append(b, "}}"...)
 }
@@ -111,6 +113,8 @@ func (g *Generator) call(o op, at, room uintptr) status {
 			return ok
 		}
 		return g.serve(f, Records(), g.spec.Tick)
+	case opUpgrade:
+		return upgrades(g.spec.Upgrades).serve(f, 0)
 	}
 	return badFrame
 }
