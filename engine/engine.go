@@ -76,8 +76,11 @@ func (j *Job) prepare(ctx context.Context) (err error) {
 			l.After(c.Meta.ID)
 		}
 	}
-	if err := j.planSinks(ctx); err != nil || j.ended {
+	if err := j.planSinks(); err != nil {
 		return err
+	}
+	if j.ended {
+		return j.openSinks(ctx)
 	}
 	if err := j.plan(ctx); err != nil {
 		return err
@@ -91,10 +94,12 @@ func (j *Job) prepare(ctx context.Context) (err error) {
 			t.keeper = j.keeper
 		}
 	}
-	if j.restored == nil {
-		return nil
+	if j.restored != nil {
+		if err := j.load(ctx); err != nil {
+			return err
+		}
 	}
-	return j.load(ctx)
+	return j.openSinks(ctx)
 }
 
 // Discard closes a job that will not run. What its sinks hold stays in progress.
@@ -115,7 +120,9 @@ func (j *Job) Discard() error {
 		}
 	}
 	for _, t := range j.sinks {
-		errs = append(errs, t.sink.Abort())
+		if t.sink != nil {
+			errs = append(errs, t.sink.Abort())
+		}
 	}
 	return errors.Join(append(errs, j.closeDisk())...)
 }

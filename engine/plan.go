@@ -55,8 +55,8 @@ func (j *Job) plan(ctx context.Context) error {
 	return nil
 }
 
-// planSinks opens the sinks. One that goes on from a checkpoint shows what was decided.
-func (j *Job) planSinks(ctx context.Context) (err error) {
+// planSinks makes the tasks of the sinks, which openSinks opens.
+func (j *Job) planSinks() (err error) {
 	var sinks []commit.Sink
 	for i := range j.graph.Sinks { // none of those that there are is transactional
 		sinks = append(sinks, commit.Sink{ID: j.graph.Sinks[i].ID})
@@ -65,19 +65,24 @@ func (j *Job) planSinks(ctx context.Context) (err error) {
 		return err
 	}
 	for i := range j.graph.Sinks {
-		s := &j.graph.Sinks[i]
-		from, rows, err := j.restored.sinkState(ctx, s.ID)
+		j.sinks = append(j.sinks, newSinkTask(&j.graph.Sinks[i]))
+	}
+	return nil
+}
+
+// openSinks opens the targets: last, since that changes something. Files are made, and those
+// of a job that goes on from a checkpoint are cut back to it, or shown where it has decided so.
+func (j *Job) openSinks(ctx context.Context) error {
+	for _, t := range j.sinks {
+		from, rows, err := j.restored.sinkState(ctx, t.spec.ID)
 		if err != nil {
-			return fmt.Errorf("restore sink %s: %w", s.ID, err)
+			return fmt.Errorf("restore sink %s: %w", t.spec.ID, err)
 		}
-		opened, err := j.openSink(s, from)
-		if err != nil {
+		if t.sink, err = j.openSink(t.spec, from); err != nil {
 			return err
 		}
-		t := newSinkTask(s, opened)
 		t.rows.Store(rows)
 		t.barrier.epoch = from.Epoch
-		j.sinks = append(j.sinks, t)
 	}
 	return nil
 }

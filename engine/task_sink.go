@@ -33,7 +33,7 @@ type block struct {
 // sinkTask owns a sink. One goroutine runs it; any number of senders send to it.
 type sinkTask struct {
 	spec    *job.Sink
-	sink    sink.Sink
+	sink    sink.Sink // nil until openSinks
 	in      chan block
 	free    chan []byte // emptied blocks, for reuse
 	rows    atomic.Int64
@@ -43,8 +43,8 @@ type sinkTask struct {
 	keeper  *keeper // nil: no checkpoints are taken
 }
 
-func newSinkTask(spec *job.Sink, s sink.Sink) *sinkTask {
-	return &sinkTask{spec: spec, sink: s, in: make(chan block, sinkQueue), free: make(chan []byte, sinkBlocks)}
+func newSinkTask(spec *job.Sink) *sinkTask {
+	return &sinkTask{spec: spec, in: make(chan block, sinkQueue), free: make(chan []byte, sinkBlocks)}
 }
 
 // send hands a block over; its memory is the sink's from here on. The sender gives its turn
