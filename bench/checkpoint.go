@@ -276,16 +276,15 @@ func durablePart(ctx context.Context, what, input, dir string) error {
 	d := durable{dir: dir, rows: io.Discard}
 	switch what {
 	case "hold": // until it is killed
-		told := false
+		taken := 0
 		d.text, d.every = q.jobFile(input, ""), cellsEvery
 		d.watch = func(e engine.Event) {
-			if c, ok := e.(engine.Checkpointed); ok && !told {
-				told = true
-				if c.Err != nil {
-					cancel(c.Err)
-					return
+			if c, ok := e.(engine.Checkpointed); ok && c.Err != nil {
+				cancel(c.Err)
+			} else if ok {
+				if taken++; taken == 2 { // the first one may have the last of the cells as lines on their way
+					fmt.Print(holding)
 				}
-				fmt.Print(holding)
 			}
 		}
 		_, err := d.run(ctx)
