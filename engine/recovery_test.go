@@ -179,52 +179,13 @@ func TestACutOffChangesNothing(t *testing.T) {
 			}
 		}
 		base := attempt{files: files.Kill(), yaml: yaml, set: []string{fmt.Sprint("settings.batch.rows=", []int{1, 3, 10}[d.IntN(3)]), fmt.Sprint("parallelism=", 1+d.IntN(4)), fmt.Sprint("settings.queue=", 1+d.IntN(4))}}
-		clean, err := base.run(ctx)
-		if err != nil {
-			t.Fatalf("seed %d, undisturbed: %v\n%s", seed, err, yaml)
-		}
-		want := outputs(t, base.files)
-		a := base
-		a.set = slices.Clone(base.set)
-		a.files = files.Kill()
-		a.every = 1 + d.IntN(10)
+		disk := ""
 		if seed%3 == 0 && !strings.Contains(yaml, "kind: interval") {
-			a.disk = t.TempDir()
+			disk = t.TempDir()
 			onDisk++
-			c := base // the same rows, and no sums in place of records for windows that overlap
-			c.files, c.disk = files.Kill(), a.disk
-			if clean, err = c.run(ctx); err != nil {
-				t.Fatalf("seed %d, undisturbed on disk: %v\n%s", seed, err, yaml)
-			}
 		}
-		for n := 1; ; n++ {
-			a.stop = 1 + d.IntN(20*n)
-			if seed%2 == 1 { // and at another parallelism
-				a.set[1] = fmt.Sprint("parallelism=", []int{1, 2, 3, 4, 7}[d.IntN(5)])
-			}
-			r, err := a.run(ctx)
-			if err == nil {
-				if got := outputs(t, a.files); fmt.Sprint(got) != fmt.Sprint(want) {
-					t.Fatalf("seed %d, after %d cuts: got\n%s\nwant\n%s\nof\n%s %v", seed, n-1, text(got), text(want), yaml, a.set)
-				}
-				if got, want := ledger(r.report), ledger(clean.report); got != want {
-					t.Fatalf("seed %d, after %d cuts: ledger\n%s\nwant\n%s\nof\n%s %v", seed, n-1, got, want, yaml, a.set)
-				}
-				break
-			}
-			if !errors.Is(err, errCut) {
-				t.Fatalf("seed %d, run %d: %v\n%s %v", seed, n, err, yaml, a.set)
-			}
-			cuts++
-			if d.IntN(2) == 0 {
-				a.files = a.files.Kill()
-			} else {
-				a.files = a.files.Crash(d.Uint64())
-			}
-			if r.taken > 0 {
-				restored++
-			}
-		}
+		n, m := survives(ctx, t, d, base, files, fmt.Sprint("seed ", seed), seed%2 == 1, disk)
+		cuts, restored = cuts+n, restored+m
 	}
 	t.Logf("%d cuts, %d of them behind a checkpoint of the same run; %d jobs have their state on disk", cuts, restored, onDisk)
 	if onDisk < jobs/6 {
@@ -287,6 +248,59 @@ sinks:
 	}
 	if len(want) != 3 { // results, late and bad records
 		t.Errorf("the job has %d files", len(want))
+	}
+}
+
+// survives runs a job to its end, and again, over the same files, with cuts until it comes to
+// its end; rescaled: each time at another parallelism, which is the second setting of the job. With a
+// directory its state is there.
+// It compares what both have left behind, and returns how often it was cut off, and how often
+// of these behind a checkpoint.
+func survives(ctx context.Context, t *testing.T, d dice, base attempt, files *sim.FS, what string, rescaled bool, disk string) (cuts, restored int) {
+	t.Helper()
+	clean, err := base.run(ctx)
+	if err != nil {
+		t.Fatalf("%s, undisturbed: %v\n%s", what, err, base.yaml)
+	}
+	want := outputs(t, base.files)
+	a := base
+	a.set = slices.Clone(base.set)
+	a.files = files.Kill()
+	a.every = 1 + d.IntN(10)
+	if a.disk = disk; disk != "" {
+		c := base // the same rows, and no sums in place of records for windows that overlap
+		c.files, c.disk = files.Kill(), disk
+		if clean, err = c.run(ctx); err != nil {
+			t.Fatalf("%s, undisturbed on disk: %v\n%s", what, err, base.yaml)
+		}
+	}
+	for n := 1; ; n++ {
+		a.stop = 1 + d.IntN(20*n)
+		if rescaled {
+			a.set[1] = fmt.Sprint("parallelism=", []int{1, 2, 3, 4, 7}[d.IntN(5)])
+		}
+		r, err := a.run(ctx)
+		if err == nil {
+			if got := outputs(t, a.files); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("%s, after %d cuts: got\n%s\nwant\n%s\nof\n%s %v", what, n-1, text(got), text(want), a.yaml, a.set)
+			}
+			if got, want := ledger(r.report), ledger(clean.report); got != want {
+				t.Fatalf("%s, after %d cuts: ledger\n%s\nwant\n%s\nof\n%s %v", what, n-1, got, want, a.yaml, a.set)
+			}
+			return cuts, restored
+		}
+		if !errors.Is(err, errCut) {
+			t.Fatalf("%s, run %d: %v\n%s %v", what, n, err, a.yaml, a.set)
+		}
+		cuts++
+		if d.IntN(2) == 0 {
+			a.files = a.files.Kill()
+		} else {
+			a.files = a.files.Crash(d.Uint64())
+		}
+		if r.taken > 0 {
+			restored++
+		}
 	}
 }
 
