@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"tidemark/engine/job"
+	"tidemark/engine/state"
 	"tidemark/engine/stream"
 	"tidemark/engine/watermark"
 )
@@ -50,6 +51,26 @@ func (a *alignment) look(now stream.Time) (bound stream.Time) {
 	return a.bound
 }
 
+// snapshot writes the bound in force, and the time to the next one.
+func (a *alignment) snapshot(w *state.Writer, now stream.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	w.I64(int64(a.bound))
+	w.Bool(a.due != stream.MinTime)
+	w.I64(int64(a.due - now))
+}
+
+// restore takes what snapshot has written: each member of a group has written the same.
+func (a *alignment) restore(r *state.Reader, now stream.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.bound = stream.Time(r.I64())
+	looked, left := r.Bool(), stream.Time(r.I64())
+	if looked {
+		a.due = now.Add(left)
+	}
+}
+
 // aligned is the part of a source task that keeps it near the others of its group. It
 // reports at each look, which is oftener than the update interval that the rule asks for:
 // a bound is then never older than one interval.
@@ -79,11 +100,7 @@ func (t *sourceTask) align(paused []bool) {
 			a.reader.Finish(i)
 		}
 	}
-	a.reader.Combined(t.combined.Out(), t.combined.Idle())
-	wm, has := a.reader.Report()
-	if has {
-		a.with.report(a.name, wm)
-	}
+	has := t.reportAligned()
 	if bound := a.with.look(t.pauses.looked); has { // who has reported hears the bound (S22)
 		a.reader.Bound(bound)
 	}
@@ -91,6 +108,17 @@ func (t *sourceTask) align(paused []bool) {
 	for i := range t.splits {
 		paused[i] = waits || a.reader.Paused(i)
 	}
+}
+
+// reportAligned tells the group how far the source is; false: it has no watermark yet.
+func (t *sourceTask) reportAligned() bool {
+	a := t.aligned
+	a.reader.Combined(t.combined.Out(), t.combined.Idle())
+	wm, has := a.reader.Report()
+	if has {
+		a.with.report(a.name, wm)
+	}
+	return has
 }
 
 // leave tells the group, and the budget, that the task has ended and holds nobody back (S23).

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,13 +38,14 @@ settings: {checkpoint: {interval: 1h}}
 type kept struct {
 	files *sim.FS
 	log   *checkpoint.Log
+	align string // of its source's watermark
 }
 
 func (k kept) make(t *testing.T, from *checkpoint.Checkpoint, observe func(Event)) *Job {
 	t.Helper()
 	machine := env.Real()
 	machine.FS = k.files
-	g, err := job.Load([]byte(followedJob), job.LoadOptions{Name: "job.yaml", Dir: "/job", Resolver: noPlugins{}, Files: machine.FS})
+	g, err := job.Load([]byte(strings.Replace(followedJob, "out_of_orderness: 2s", "out_of_orderness: 2s"+k.align, 1)), job.LoadOptions{Name: "job.yaml", Dir: "/job", Resolver: noPlugins{}, Files: machine.FS})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +58,7 @@ func (k kept) make(t *testing.T, from *checkpoint.Checkpoint, observe func(Event
 
 func newKept(t *testing.T, files *sim.FS, dir string) kept {
 	t.Helper()
-	k := kept{files, checkpoint.Open(checkpoint.OpenLocal(files, dir), env.Real().Rand)}
+	k := kept{files: files, log: checkpoint.Open(checkpoint.OpenLocal(files, dir), env.Real().Rand)}
 	if err := k.log.Claim(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -160,6 +162,41 @@ func TestCheckpointsBehindOneOfAnotherLog(t *testing.T) {
 			t.Errorf("the third checkpoint behind %d has the id %d", from.Meta.ID, last.Meta.ID)
 		}
 		from = last
+	}
+}
+
+// The bound of an alignment group holds behind a restore, for as long as it would have, and
+// the next one is made of what all of its members had reported (S105).
+func TestTheBoundOfAnAlignmentGroupIsInTheCut(t *testing.T) {
+	k := newKept(t, sim.NewFS(env.Real().Clock), "/job/state")
+	k.files.Put("/job/in.jsonl", nil)
+	k.align = ", align: {group: g, max_drift: 1s, update: 1h}"
+	j := k.make(t, nil, nil)
+	was := j.feeds[0]
+	was.combined = newCombined(&was.spec.Watermark, 1)
+	was.combined.Watermark(0, 40_000)
+	was.aligned.with.look(j.now())
+	was.aligned.with.bound = 12_345
+	left := was.aligned.with.due - j.now()
+	parts, err := was.part(1).sections()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := slices.Collect(parts)
+	j = k.make(t, nil, nil)
+	is := j.feeds[0]
+	if err := is.load(sections[:1], 1); err != nil {
+		t.Fatal(err)
+	}
+	with := is.aligned.with
+	if bound := with.look(j.now()); bound != 12_345 {
+		t.Errorf("the bound is %d", bound)
+	}
+	if now := with.due - j.now(); now > left || now < left-60_000 {
+		t.Errorf("the next bound is due in %d ms, was in %d", now, left)
+	}
+	if bound := with.look(with.due); bound != 41_000 {
+		t.Errorf("the next bound is %d", bound)
 	}
 }
 

@@ -18,6 +18,8 @@ import (
 //	whether the source is idle, and whether it has been drained; time that its receivers have
 //	held it up (8)
 //	whether there is a combiner of splits, and that
+//	whether the source is in an alignment group, and if so its bound, whether there is a time
+//	of the next one, and how far off that is (8 each)
 //	records that were bad, and quarantined (8 each)
 //	its edges (see edge.save)
 //
@@ -62,6 +64,10 @@ func (t *sourceTask) part(id uint64) part {
 	if t.combined != nil {
 		t.combined.Snapshot(&w, now)
 	}
+	w.Bool(t.aligned != nil)
+	if t.aligned != nil {
+		t.aligned.with.snapshot(&w, now)
+	}
 	w.I64(t.bad.bad)
 	w.I64(t.bad.quarantined)
 	saveEdges(&w, t.edges)
@@ -104,6 +110,13 @@ func (t *sourceTask) load(saved []checkpoint.Section, count int) error {
 			c = newCombined(&t.spec.Watermark, 0)
 			c.Restore(r, t.job.now())
 		}
+		if r.Bool() {
+			with := &alignment{} // of a group that the source has left
+			if t.aligned != nil {
+				with = t.aligned.with
+			}
+			with.restore(r, t.job.now())
+		}
 		bad, quarantined := r.I64(), r.I64()
 		edges = append(edges, readEdges(r))
 		if err := r.Err(); err != nil {
@@ -128,6 +141,9 @@ func (t *sourceTask) load(saved []checkpoint.Section, count int) error {
 	}
 	if t.combined == nil && !t.job.graph.Settings.OrderReplay {
 		t.combined = t.recombine()
+	}
+	if t.aligned != nil && t.combined != nil {
+		t.reportAligned() // before anybody asks for the next bound
 	}
 	t.restored = true
 	return nil
