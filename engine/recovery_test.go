@@ -27,10 +27,11 @@ type attempt struct {
 	files *sim.FS
 	yaml  string
 	set   []string
-	every int    // batches between two checkpoints, 0: none
-	stop  int    // batches after which it is cut off, 0: never
-	drain int64  // records after which a job that follows files is drained
-	disk  string // a directory for state, none of which may stay in memory then; "": all does
+	every int           // batches between two checkpoints, 0: none
+	stop  int           // batches after which it is cut off, 0: never
+	idle  time.Duration // after which it is cut off if it is not to be drained: it may have nothing to do
+	drain int64         // records after which a job that follows files is drained
+	disk  string        // a directory for state, none of which may stay in memory then; "": all does
 }
 
 var errCut = errors.New("cut off")
@@ -94,9 +95,9 @@ func (a attempt) run(ctx context.Context) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	if a.drain == 0 && a.stop > 0 { // a job that follows files may have nothing to do
+	if a.drain == 0 && a.idle > 0 {
 		go func() {
-			if machine.Clock.Sleep(run, 100*time.Millisecond) == nil {
+			if machine.Clock.Sleep(run, a.idle) == nil {
 				cut(errCut)
 			}
 		}()
@@ -379,6 +380,7 @@ func TestACutOffOfAFollowedJobPublishesEachRowOnce(t *testing.T) {
 					pieces = pieces[1:]
 				}
 			}
+			a.idle = time.Duration(100+20*n) * time.Millisecond
 			a.stop = 3 + d.IntN(10*n)
 			if len(pieces) == 0 {
 				a.drain, a.stop = total, 0

@@ -9,6 +9,7 @@ import (
 
 	"tidemark/engine/exchange"
 	"tidemark/engine/result"
+	"tidemark/engine/state"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
 	"tidemark/engine/window"
@@ -44,14 +45,18 @@ type keyedTask struct {
 	// drained is the watermark when no more of the input was read, MAX before: windows that it
 	// had not passed fire without all of their records.
 	drained  stream.Time
-	ticked   error // of a firing by the clock; ends the task
-	asked    asked // checkpoints
-	restored bool  // the task goes on from a checkpoint
+	ticked   error      // of a firing by the clock; ends the task
+	asked    asked      // checkpoints
+	restored bool       // the task goes on from a checkpoint
+	final    *state.Cut // of the operator, when the task has ended; nil: it has not, or no checkpoints are taken
 }
 
 // run takes batches until all senders have ended or ctx has.
 func (t *keyedTask) run(ctx context.Context) (err error) {
 	defer func() {
+		if err == nil {
+			t.end()
+		}
 		t.asked.end(t, err)
 		if cerr := errors.Join(t.op.Close(), t.out.close()); err == nil {
 			err = cerr

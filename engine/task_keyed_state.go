@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"tidemark/engine/checkpoint"
 	"tidemark/engine/exchange"
@@ -48,13 +49,33 @@ func (t *keyedTask) part(id uint64) part {
 	behind.I64(t.rows)
 	behind.I64(t.updates)
 	saveEdges(&behind, t.out.edges)
-	k := &keyedPart{step: t.step.ID, number: t.number, before: before.Buf, behind: behind.Buf, flight: flight, cut: t.op.Freeze()}
+	k := &keyedPart{step: t.step.ID, number: t.number, before: before.Buf, behind: behind.Buf, flight: flight, cut: t.freeze()}
 	r := t.report()
 	var ready <-chan struct{}
 	if flight != nil {
 		ready = flight.Done
 	}
 	return part{id: id, who: t, report: func(m *merger) { m.step(r) }, ready: ready, release: func() { k.cut() }, sections: k.sections}
+}
+
+// freeze is that of the operator, or what it was in the end.
+func (t *keyedTask) freeze() func() state.Cut {
+	if t.final == nil {
+		return t.op.Freeze()
+	}
+	c := *t.final
+	c.Groups = slices.Clone(c.Groups)
+	return func() state.Cut { return c }
+}
+
+// end keeps what the operator is when the task has done all it had to do: checkpoints may be
+// taken yet, and a closed operator has no state to tell.
+func (t *keyedTask) end() {
+	if t.keeper() == nil {
+		return
+	}
+	c := t.op.Freeze()()
+	t.final = &c
 }
 
 // keyedPart is what a task was, to be encoded by the keeper.

@@ -23,11 +23,3 @@ func IsManifest(name string) bool {
 	_, ok := parseLogName(name)
 	return ok
 }
-
-// Above gives the checkpoints that this claim begins ids above id: those of a job that goes on
-// from a checkpoint of another log, since epochs of its sinks are numbered by them.
-func (l *Log) Above(id uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lastID = max(l.lastID, id)
-}

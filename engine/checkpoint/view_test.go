@@ -62,9 +62,9 @@ func TestNamesOfManifests(t *testing.T) {
 func TestIdsGoOnAboveThoseOfAnotherLog(t *testing.T) {
 	l := claimed(t, testStore(t))
 	first := take(t, l, Periodic, "a").Meta.ID
-	l.Above(100)
+	l.After(100)
 	second := take(t, l, Periodic, "b").Meta.ID
-	l.Above(7)
+	l.After(7)
 	third := take(t, l, Periodic, "c").Meta.ID
 	if first != 1 || second != 101 || third != 102 {
 		t.Errorf("ids %d, %d, %d; want 1, 101, 102", first, second, third)

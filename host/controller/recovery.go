@@ -128,10 +128,7 @@ func (r *Recovery) Next(ctx context.Context) (Origin, error) {
 		}
 		o, err = r.next(ctx, first)
 	}
-	if err == nil && o.From != nil {
-		r.known = true
-		r.log.Above(o.From.Meta.ID) // which may be another log's
-	}
+	r.known = r.known || err == nil && o.From != nil
 	return o, err
 }
 
