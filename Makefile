@@ -90,8 +90,8 @@ SOAK ?= 30m
 soak: build ## the memory of a job with every kind of window on an endless stream; Linux (SOAK=30m)
 	@go run ./bench soak -for $(SOAK)
 
-FUZZTIME ?= 5s
-fuzz: go-version ## a short run of every fuzz target (FUZZTIME=5s each)
+FUZZTIME ?= 3s
+fuzz: go-version ## a short run of every fuzz target (FUZZTIME=3s each)
 	@sh scripts/fuzz.sh $(FUZZTIME)
 
 clean: ## remove what was built

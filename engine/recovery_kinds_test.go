@@ -42,7 +42,11 @@ func TestACutOffChangesNothingOfAnyKind(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			cuts, restored := 0, 0
-			for seed := range uint64(kindsOfJobs) {
+			jobs := uint64(kindsOfJobs)
+			if underRace {
+				jobs = 2
+			}
+			for seed := range jobs {
 				d := dice{rand.New(rand.NewPCG(seed, 5))}
 				yaml := strings.NewReplacer("SOURCE", fmt.Sprintf(source, "in", c.format, c.time, c.watermark), "OTHER", fmt.Sprintf(source, "other", c.format, c.time, c.watermark)).Replace(head + c.steps + tail)
 				files := sim.NewFS(env.Real().Clock)
@@ -60,7 +64,7 @@ func TestACutOffChangesNothingOfAnyKind(t *testing.T) {
 				n, m := survives(ctx, t, d, base, files, fmt.Sprint("seed ", seed), seed%2 == 1, "")
 				cuts, restored = cuts+n, restored+m
 			}
-			if restored == 0 {
+			if restored == 0 && !underRace {
 				t.Errorf("%d cuts, none of them behind a checkpoint of the same run", cuts)
 			}
 		})

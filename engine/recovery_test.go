@@ -313,9 +313,12 @@ func text(files map[string][]string) string {
 	return b.String()
 }
 
-// some is how many of a number of random jobs are made: fewer with -short.
+// some is how many of a number of random jobs are made: fewer with -short, and under the race detector.
 func some(jobs int) int {
-	if testing.Short() {
+	switch {
+	case underRace:
+		return jobs / 10
+	case testing.Short():
 		return jobs / 3
 	}
 	return jobs
