@@ -63,7 +63,7 @@ func cells(b *stream.Batch, first int) string {
 				fmt.Fprint(&out, col.Floats[i], " ")
 			case col.Kind == stream.Bool:
 				fmt.Fprint(&out, col.Bools[i], " ")
-			case col.Kind == stream.String:
+			case col.Kind == stream.String, col.Kind == stream.JSON, col.Kind == stream.Token:
 				fmt.Fprintf(&out, "%q ", col.Strs[i].Bytes(b.Blob))
 			default:
 				fmt.Fprint(&out, col.Kind, col.Ints[i], " ")
