@@ -62,7 +62,7 @@ check: go-version ## format, vet, staticcheck, import table, go.mod
 	@go mod tidy -diff
 
 long: go-version ## more of the random tests of which make test makes some
-	@go test ./bench ./engine ./engine/window ./engine/harness
+	@go test ./bench ./engine/window ./engine/harness
 
 race: go-version ## tests of packages whose goroutines meet, under the race detector, where a C compiler is found
 	@sh scripts/race.sh $(RACE)
