@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"tidemark/engine/checkpoint"
+	"tidemark/engine/result"
 	"tidemark/engine/stream"
 )
 
@@ -142,5 +142,5 @@ func timeText(t stream.Time) string {
 	case stream.MaxTime:
 		return "at the end"
 	}
-	return time.UnixMilli(int64(t)).UTC().Format("2006-01-02T15:04:05.000Z")
+	return result.TimeText(t)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 
 	"tidemark/engine/checkpoint"
 	"tidemark/engine/job"
@@ -57,27 +56,13 @@ func saveReport(r Report) checkpoint.Section {
 	return sectionOf("", checkpoint.KindJob, reportSection, &state.Writer{Buf: raw})
 }
 
-// sectionsOf reads sections whose layout this version knows.
-func sectionsOf(ctx context.Context, c *checkpoint.Checkpoint, operator, kind string) iter.Seq2[checkpoint.Section, error] {
-	return func(yield func(checkpoint.Section, error) bool) {
-		for s, err := range c.Sections(ctx, operator, kind) {
-			if err == nil && s.Version != stateVersion {
-				err = fault.Userf("checkpoint %d: %s %s has layout %d, and this version of the host reads %d: start the version that has written it", c.Meta.ID, kind, operator, s.Version, stateVersion)
-			}
-			if !yield(s, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
 // readRestored reads the parts of a checkpoint that planning needs.
 func readRestored(ctx context.Context, c *checkpoint.Checkpoint, g *job.Graph) (*restored, error) {
 	if err := readable(c); err != nil {
 		return nil, err
 	}
 	r := &restored{from: c, splits: map[string][]savedSplit{}}
-	for s, err := range sectionsOf(ctx, c, "", checkpoint.KindJob) {
+	for s, err := range c.Sections(ctx, "", checkpoint.KindJob) {
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +82,7 @@ func readRestored(ctx context.Context, c *checkpoint.Checkpoint, g *job.Graph) (
 	}
 	for i := range g.Sources {
 		id := g.Sources[i].ID
-		for s, err := range sectionsOf(ctx, c, id, checkpoint.KindSplit) {
+		for s, err := range c.Sections(ctx, id, checkpoint.KindSplit) {
 			if err != nil {
 				return nil, err
 			}
@@ -114,8 +99,8 @@ func readRestored(ctx context.Context, c *checkpoint.Checkpoint, g *job.Graph) (
 // readable refuses a checkpoint with sections whose layout this version does not know.
 func readable(c *checkpoint.Checkpoint) error {
 	for _, ref := range c.Refs() {
-		if ref.Version > stateVersion {
-			return fault.Userf("checkpoint %d was written by a newer version of the host: section %s has layout %d, this one reads up to %d; run the newer version, or start anew without the checkpoint", c.Meta.ID, ref, ref.Version, stateVersion)
+		if ref.Version != stateVersion {
+			return fault.Userf("checkpoint %d was written by another version of the host: section %s has layout %d, this one reads %d; run the version that has written it, or start anew without the checkpoint", c.Meta.ID, ref, ref.Version, stateVersion)
 		}
 	}
 	return nil
@@ -151,7 +136,7 @@ func (j *Job) load(ctx context.Context) error {
 	c := j.restored.from
 	for _, spec := range j.sources {
 		var saved []checkpoint.Section
-		for s, err := range sectionsOf(ctx, c, spec.ID, checkpoint.KindSource) {
+		for s, err := range c.Sections(ctx, spec.ID, checkpoint.KindSource) {
 			if err != nil {
 				return err
 			}
@@ -197,7 +182,7 @@ func (r *restored) sinkState(ctx context.Context, id string) (from sink.Restored
 	if r == nil {
 		return sink.Restored{}, 0, nil
 	}
-	for s, err := range sectionsOf(ctx, r.from, id, checkpoint.KindSink) {
+	for s, err := range r.from.Sections(ctx, id, checkpoint.KindSink) {
 		if err != nil {
 			return sink.Restored{}, 0, err
 		}

@@ -139,7 +139,7 @@ type savedStep struct {
 // readStep reads the sections of a step.
 func readStep(ctx context.Context, c *checkpoint.Checkpoint, id string) (*savedStep, error) {
 	s := &savedStep{}
-	for sec, err := range sectionsOf(ctx, c, id, checkpoint.KindTask) {
+	for sec, err := range c.Sections(ctx, id, checkpoint.KindTask) {
 		if err != nil {
 			return nil, err
 		}
@@ -152,7 +152,7 @@ func readStep(ctx context.Context, c *checkpoint.Checkpoint, id string) (*savedS
 			return nil, fmt.Errorf("step %s: %w", id, err)
 		}
 	}
-	for sec, err := range sectionsOf(ctx, c, id, checkpoint.KindFlight) {
+	for sec, err := range c.Sections(ctx, id, checkpoint.KindFlight) {
 		if err != nil {
 			return nil, err
 		}
@@ -163,7 +163,7 @@ func readStep(ctx context.Context, c *checkpoint.Checkpoint, id string) (*savedS
 		}
 		s.flying = append(s.flying, under...)
 	}
-	for sec, err := range sectionsOf(ctx, c, id, checkpoint.KindGroup) {
+	for sec, err := range c.Sections(ctx, id, checkpoint.KindGroup) {
 		if err != nil {
 			return nil, err
 		}

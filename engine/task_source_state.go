@@ -10,7 +10,6 @@ import (
 	"tidemark/engine/source"
 	"tidemark/engine/state"
 	"tidemark/engine/stream"
-	"tidemark/internal/fault"
 )
 
 // The part of a checkpoint that is a source's task:
@@ -189,9 +188,6 @@ func (j *Job) resume(ctx context.Context, spec *sourceSpec, tasks []*sourceTask,
 		return err
 	}
 	for i, saved := range j.restored.splits[spec.ID] {
-		if int(saved.id) >= len(j.splits) {
-			return fault.Corruptf("source %s: split %s has the number %d, the checkpoint names %d splits", spec.ID, saved.name, saved.id, len(j.splits))
-		}
 		from := there[saved.name]
 		s := spec.split(saved.id, saved.name)
 		if from != nil {

@@ -2,8 +2,6 @@ package controller
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,8 +15,7 @@ import (
 // CheckpointDir is where `run` keeps the checkpoints of a job whose file names no place: by
 // the absolute path of that and the job's name.
 func CheckpointDir(stateDir, jobFile, jobName string) string {
-	sum := sha256.Sum256([]byte(jobFile + "\n" + jobName))
-	return filepath.Join(stateDir, "checkpoints", hex.EncodeToString(sum[:16]))
+	return placeOf(stateDir, "checkpoints", jobFile, jobName)
 }
 
 // Environ looks up a variable of the environment, which says how object storage is reached.
@@ -27,8 +24,7 @@ type Environ func(name string) (value string, ok bool)
 
 // StateDir is where `run` keeps state that has no room in memory while a job runs.
 func StateDir(stateDir, jobFile, jobName string) string {
-	sum := sha256.Sum256([]byte(jobFile + "\n" + jobName))
-	return filepath.Join(stateDir, "spilled", hex.EncodeToString(sum[:16]))
+	return placeOf(stateDir, "spilled", jobFile, jobName)
 }
 
 // OpenCheckpoints opens the log in a place: an absolute directory, or s3://bucket/prefix.

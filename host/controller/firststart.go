@@ -27,17 +27,22 @@ const maxFirstStartBytes = 16 << 10
 func FirstStart(e env.Env, stateDir, jobFile, jobName string) (time.Time, error) {
 	// Whole milliseconds, as they are kept: the first run and the next see the same.
 	now := time.UnixMilli(e.Clock.Now().UnixMilli())
-	sum := sha256.Sum256([]byte(jobFile + "\n" + jobName))
-	dir := filepath.Join(stateDir, "first-start")
-	path := filepath.Join(dir, hex.EncodeToString(sum[:16]))
+	path := placeOf(stateDir, "first-start", jobFile, jobName)
 	t, err := readFirstStart(e.FS, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		t, err = now, writeFirstStart(e.FS, dir, path, fmt.Sprintf("%d\n%s\n%s\n", now.UnixMilli(), jobFile, jobName))
+		t, err = now, writeFirstStart(e.FS, filepath.Dir(path), path, fmt.Sprintf("%d\n%s\n%s\n", now.UnixMilli(), jobFile, jobName))
 	}
 	if err != nil {
 		return time.Time{}, fault.As(fault.ErrExternal, fmt.Errorf("first start of job %s: %w", jobName, err))
 	}
 	return t, nil
+}
+
+// placeOf is where something of a job of `run` is kept: by the absolute path of its file and
+// its name. Stored; never change.
+func placeOf(stateDir, what, jobFile, jobName string) string {
+	sum := sha256.Sum256([]byte(jobFile + "\n" + jobName))
+	return filepath.Join(stateDir, what, hex.EncodeToString(sum[:16]))
 }
 
 func readFirstStart(files env.FS, path string) (time.Time, error) {
