@@ -35,7 +35,7 @@ func (e *edge) save(w *state.Writer) {
 	if e.local != nil {
 		w.I64(e.local.added)
 		w.I64(e.local.failed)
-		cut := e.local.Freeze()()
+		cut := e.local.Freeze()
 		w.Bytes(cut.Sender)
 		saveSplits(w, cut.Splits)
 	}

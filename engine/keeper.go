@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"sync"
 	"time"
 
@@ -58,11 +57,11 @@ type part struct {
 	id    uint64
 	who   any             // the task
 	ready <-chan struct{} // closed when the part is complete; nil: it is
-	// sections encodes the part, in the keeper's goroutine. A section is borrowed until the
-	// next one is asked for.
-	sections func() (iter.Seq[checkpoint.Section], error)
-	// release, in place of sections, lets go of what was frozen; nil: nothing was.
-	release func()
+	// sections encodes the part, once, in the keeper's goroutine. A section is borrowed until
+	// the next one is asked for; an error is the last. nil: there are none.
+	sections iter.Seq2[checkpoint.Section, error]
+	// release lets go of what was frozen, last; nil: nothing was.
+	release func() error
 	// report adds the task's numbers to those of the job.
 	report func(*merger)
 	// commit has a sink show the rows of the epoch; nil: the task is none.
@@ -272,7 +271,9 @@ func (k *keeper) attempt(ctx context.Context, kind checkpoint.Kind) (size int64,
 		if p.err != nil {
 			return 0, p.err
 		}
-		if err := k.write(ctx, w, p, &size); err != nil {
+		err = k.write(ctx, w, p, &size)
+		p.drop()
+		if err != nil {
 			return 0, err
 		}
 		if p.report != nil {
@@ -380,30 +381,32 @@ func (k *keeper) await(ctx context.Context, ready <-chan struct{}) error {
 	return nil
 }
 
-// write encodes a part and writes it.
+// write encodes a part and writes it. What a section takes to encode is a turn of the
+// keeper's; others have theirs while it is written.
 func (k *keeper) write(ctx context.Context, w *checkpoint.Writer, p part, size *int64) error {
 	if p.sections == nil {
 		return nil
 	}
 	if err := k.await(ctx, p.ready); err != nil {
-		p.drop()
 		return err
 	}
 	if err := k.turn.Begin(); err != nil {
-		p.drop()
 		return err
 	}
-	sections, err := p.sections()
-	k.turn.End(0)
-	if err != nil {
-		return err
-	}
-	for s := range sections {
-		if err := w.Add(ctx, s); err != nil {
+	for s, err := range p.sections {
+		k.turn.End(0)
+		if err == nil {
+			err = w.Add(ctx, s)
+		}
+		if err == nil {
+			err = k.turn.Begin()
+		}
+		if err != nil {
 			return err
 		}
 		*size += int64(len(s.Body))
 	}
+	k.turn.End(0)
 	return nil
 }
 
@@ -432,7 +435,7 @@ func (k *keeper) clear() {
 // drop lets go of what a part has frozen.
 func (p *part) drop() {
 	if p.release != nil {
-		p.release()
+		_ = p.release() // of a snapshot that was read, or that nobody wants
 	}
 }
 
@@ -485,8 +488,14 @@ func (a *asked) given(id uint64) {
 }
 
 // these are sections that lie in memory as they are.
-func these(sections ...checkpoint.Section) func() (iter.Seq[checkpoint.Section], error) {
-	return func() (iter.Seq[checkpoint.Section], error) { return slices.Values(sections), nil }
+func these(sections ...checkpoint.Section) iter.Seq2[checkpoint.Section, error] {
+	return func(yield func(checkpoint.Section, error) bool) {
+		for _, s := range sections {
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
 }
 
 func sectionOf(operator, kind string, number int, w *state.Writer) checkpoint.Section {

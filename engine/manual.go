@@ -204,28 +204,26 @@ func (m *Manual) restoreLocal(ctx context.Context, e *edge) error {
 		return err
 	}
 	e.local = next
-	cut := old.Freeze()()
+	cut := old.Freeze()
 	return errors.Join(next.Restore([][]byte{cut.Sender}, true, cut.Splits), old.Close())
 }
 
 func (m *Manual) restore(ctx context.Context, t *keyedTask) error {
 	var w state.Writer
 	t.inbox.Snapshot(&w)
-	cut := t.op.Freeze()()
+	cut, err := t.op.Freeze().Read()
+	if err != nil {
+		return err
+	}
 	old := t.op
 	if err := t.build(ctx); err != nil {
 		t.op = old // closed with the job
 		return err
 	}
-	if err := errors.Join(old.Close(), t.op.Restore(asItWas(cut))); err != nil {
+	if err := errors.Join(old.Close(), t.op.Restore(cut.AsItWas())); err != nil {
 		return err
 	}
 	return t.inbox.Restore(w.Buf)
-}
-
-// asItWas is the restore of a task from its own cut, in which everything is as it was.
-func asItWas(c state.Cut) state.Restore {
-	return state.Restore{Tasks: [][]byte{c.Task}, Exact: true, Counts: true, Groups: c.Groups}
 }
 
 // Take returns the lines that have come out of each port since it was called last.

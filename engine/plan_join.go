@@ -190,7 +190,7 @@ type operator interface {
 	Clock(now stream.Time) error
 	Stamp(now stream.Time)
 	Watermark() stream.Time
-	Freeze() func() state.Cut
+	Freeze() state.Cut
 	Restore(state.Restore) error
 	Close() error
 	Bytes() int64

@@ -3,8 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"iter"
-	"slices"
 
 	"tidemark/engine/checkpoint"
 	"tidemark/engine/exchange"
@@ -55,17 +53,15 @@ func (t *keyedTask) part(id uint64) part {
 	if flight != nil {
 		ready = flight.Done
 	}
-	return part{id: id, who: t, report: func(m *merger) { m.step(r) }, ready: ready, release: func() { k.cut() }, sections: k.sections}
+	return part{id: id, who: t, report: func(m *merger) { m.step(r) }, ready: ready, release: k.cut.Close, sections: k.sections}
 }
 
 // freeze is that of the operator, or what it was in the end.
-func (t *keyedTask) freeze() func() state.Cut {
+func (t *keyedTask) freeze() state.Cut {
 	if t.final == nil {
 		return t.op.Freeze()
 	}
-	c := *t.final
-	c.Groups = slices.Clone(c.Groups)
-	return func() state.Cut { return c }
+	return *t.final
 }
 
 // end keeps what the operator is when the task has done all it had to do: checkpoints may be
@@ -74,7 +70,11 @@ func (t *keyedTask) end() {
 	if t.keeper() == nil {
 		return
 	}
-	c := t.op.Freeze()()
+	p, err := t.op.Freeze().Read()
+	c := p.Cut()
+	if err != nil {
+		c.Groups = func(yield func(state.GroupCut, error) bool) { yield(state.GroupCut{}, err) }
+	}
 	t.final = &c
 }
 
@@ -84,40 +84,29 @@ type keyedPart struct {
 	number         int
 	before, behind []byte // in the task's section, what stands there before and behind the operator's
 	flight         *exchange.Flight
-	cut            func() state.Cut // once
+	cut            state.Cut
 }
 
-func (k *keyedPart) sections() (iter.Seq[checkpoint.Section], error) {
-	c := k.cut()
-	if c.Err != nil {
-		return nil, fmt.Errorf("step %s: %w", k.step, c.Err)
-	}
-	return func(yield func(checkpoint.Section) bool) {
-		var w state.Writer
-		w.Bytes(k.before)
-		w.Bytes(c.Task)
-		w.Buf = append(w.Buf, k.behind...)
-		if !yield(sectionOf(k.step, checkpoint.KindTask, k.number, &w)) {
-			return
-		}
-		if k.flight != nil && len(k.flight.Rows.Buf) > 0 && !yield(sectionOf(k.step, checkpoint.KindFlight, k.number, &k.flight.Rows)) {
-			return
-		}
-		groupSections(k.step, c.Groups, yield)
-	}, nil
-}
-
-// groupSections gives the sections of key groups, each in the memory of the one before, and
-// forgets what it has given: of much state there are no two copies.
-func groupSections(step string, groups []state.GroupCut, yield func(checkpoint.Section) bool) {
+func (k *keyedPart) sections(yield func(checkpoint.Section, error) bool) {
 	var w state.Writer
-	for i := range groups {
-		g := &groups[i]
+	w.Bytes(k.before)
+	w.Bytes(k.cut.Task)
+	w.Buf = append(w.Buf, k.behind...)
+	if !yield(sectionOf(k.step, checkpoint.KindTask, k.number, &w), nil) {
+		return
+	}
+	if k.flight != nil && len(k.flight.Rows.Buf) > 0 && !yield(sectionOf(k.step, checkpoint.KindFlight, k.number, &k.flight.Rows), nil) {
+		return
+	}
+	for g, err := range k.cut.Groups {
+		if err != nil {
+			yield(checkpoint.Section{}, fmt.Errorf("step %s: %w", k.step, err))
+			return
+		}
 		w.Buf = w.Buf[:0]
 		w.I64(int64(g.Floor))
 		w.Buf = append(w.Buf, g.State...)
-		g.State = nil
-		if !yield(sectionOf(step, checkpoint.KindGroup, g.Group, &w)) {
+		if !yield(sectionOf(k.step, checkpoint.KindGroup, g.Group, &w), nil) {
 			return
 		}
 	}

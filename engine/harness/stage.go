@@ -44,7 +44,7 @@ type task struct {
 type operator interface {
 	Process(*stream.Batch) error
 	Clock(now stream.Time) error
-	Freeze() func() state.Cut
+	Freeze() state.Cut
 	Restore(state.Restore) error
 }
 
@@ -311,18 +311,22 @@ func (g *stage) clock(now stream.Time) error {
 func (g *stage) restore() error {
 	type cut struct {
 		inbox []byte
-		op    state.Cut
+		op    state.Pieces
 		told  stream.Time
 	}
 	var cuts []cut
 	for _, t := range g.tasks {
 		var w state.Writer
 		t.inbox.Snapshot(&w)
-		cuts = append(cuts, cut{w.Buf, t.op.Freeze()(), t.told})
+		op, err := t.op.Freeze().Read()
+		if err != nil {
+			return err
+		}
+		cuts = append(cuts, cut{w.Buf, op, t.told})
 	}
 	var locals []window.LocalCut
 	for _, l := range g.locals {
-		locals = append(locals, l.Freeze()())
+		locals = append(locals, l.Freeze())
 	}
 	if err := g.open(); err != nil {
 		return err
@@ -336,7 +340,7 @@ func (g *stage) restore() error {
 		if err := t.inbox.Restore(cuts[i].inbox); err != nil {
 			return err
 		}
-		if err := t.op.Restore(state.Restore{Tasks: [][]byte{cuts[i].op.Task}, Exact: true, Counts: true, Groups: cuts[i].op.Groups}); err != nil {
+		if err := t.op.Restore(cuts[i].op.AsItWas()); err != nil {
 			return err
 		}
 		t.told = cuts[i].told

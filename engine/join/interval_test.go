@@ -241,15 +241,19 @@ func TestAPairWithANullThatTheFunctionDoesNotTakeIsNone(t *testing.T) {
 	}
 }
 
-// asItWas is a restore of all that a cut has.
-func asItWas(c state.Cut) state.Restore {
-	return state.Restore{Tasks: [][]byte{c.Task}, Exact: true, Counts: true, Groups: c.Groups}
+// cutOf is a cut of an operator, read: none of these is on a disk that fails.
+func cutOf(op interface{ Freeze() state.Cut }) state.Pieces {
+	p, err := op.Freeze().Read()
+	if err != nil {
+		panic(err)
+	}
+	return p
 }
 
 func restored(t *testing.T, op *join.Interval, fn udf.Pair, out join.Output) *join.Interval {
 	t.Helper()
 	fresh := symmetric(t, fn, out)
-	if err := fresh.Restore(asItWas(op.Freeze()())); err != nil {
+	if err := fresh.Restore(cutOf(op).AsItWas()); err != nil {
 		t.Fatal(err)
 	}
 	return fresh
@@ -360,7 +364,7 @@ func TestADamagedSnapshotIsAnError(t *testing.T) {
 	fn := join.NewIdentity(fields[1:], fields[1:])
 	op := symmetric(t, fn, &recorder{})
 	process(t, op, batch(0, 0, 1, "a x 5", "b null 6"), batch(1, 0, 9, "a p 5", "a qqq 6"))
-	cut := op.Freeze()()
+	cut := cutOf(op)
 	if len(cut.Groups) != 1 {
 		t.Fatalf("%d key groups", len(cut.Groups))
 	}
@@ -368,17 +372,17 @@ func TestADamagedSnapshotIsAnError(t *testing.T) {
 		good := *whole
 		for n := range good {
 			*whole = good[:n]
-			if err := symmetric(t, fn, &recorder{}).Restore(asItWas(cut)); !errors.Is(err, fault.ErrCorrupt) {
+			if err := symmetric(t, fn, &recorder{}).Restore(cut.AsItWas()); !errors.Is(err, fault.ErrCorrupt) {
 				t.Errorf("%d bytes of %d: %v", n, len(good), err)
 			}
 			*whole = slices.Clone(good)
 			(*whole)[n] ^= 0xff
-			if err := symmetric(t, fn, &recorder{}).Restore(asItWas(cut)); err != nil && !errors.Is(err, fault.ErrCorrupt) && n > 1 { // the first two say who wrote them
+			if err := symmetric(t, fn, &recorder{}).Restore(cut.AsItWas()); err != nil && !errors.Is(err, fault.ErrCorrupt) && n > 1 { // the first two say who wrote them
 				t.Errorf("byte %d flipped: %v", n, err)
 			}
 		}
 		*whole = append(slices.Clone(good), 0)
-		if err := symmetric(t, fn, &recorder{}).Restore(asItWas(cut)); !errors.Is(err, fault.ErrCorrupt) {
+		if err := symmetric(t, fn, &recorder{}).Restore(cut.AsItWas()); !errors.Is(err, fault.ErrCorrupt) {
 			t.Errorf("a byte too many: %v", err)
 		}
 		*whole = good

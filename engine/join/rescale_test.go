@@ -91,12 +91,12 @@ func TestRescale(t *testing.T) {
 
 		plan := []int{4, []int{1, 2, 3, 4, 7}[r.IntN(5)], []int{1, 2, 3, 4, 7}[r.IntN(5)]}
 		done := make([]int, rescaleGroups)
-		var cuts []state.Cut
+		var cuts []state.Pieces
 		var got recorder
 		var after [2]join.Ledger
 		var made2, failed2 int64
 		for stage, n := range plan {
-			var next []state.Cut
+			var next []state.Pieces
 			places := make([]int, n)
 			for j := range n {
 				op := shared(t, &got)
@@ -137,8 +137,7 @@ func TestRescale(t *testing.T) {
 					addUp(&after, &made2, &failed2, op)
 					continue
 				}
-				cut := op.Freeze()
-				next = append(next, cut())
+				next = append(next, cutOf(op))
 			}
 			cuts = next
 			for g := range done {
@@ -178,7 +177,7 @@ func TestFloorsOfAJoin(t *testing.T) {
 	ahead, behind := shared(t, &old), shared(t, &old)
 	process(t, ahead, batch(0, stream.MinTime, 1, "a x 97"), upTo(100), batch(0, 100, 2, "a x 100"))
 	process(t, behind, batch(0, stream.MinTime, 3, "c x 48"), upTo(50))
-	one, two := ahead.Freeze()(), behind.Freeze()()
+	one, two := cutOf(ahead), cutOf(behind)
 	r := state.Restore{Tasks: [][]byte{one.Task, two.Task}, Counts: true, Groups: append(one.Groups, two.Groups...)}
 	op := shared(t, &out)
 	if err := op.Restore(r); err != nil {
@@ -209,7 +208,7 @@ func TestFloorsOfAJoin(t *testing.T) {
 		}
 		before := op
 		op = shared(t, &out)
-		if err := op.Restore(asItWas(before.Freeze()())); err != nil {
+		if err := op.Restore(cutOf(before).AsItWas()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -104,13 +104,13 @@ func (r *runner) step(n int, st *spec.Step) error {
 		if err := r.flush(); err != nil {
 			return err
 		}
-		cut := r.op.Freeze()()
+		cut := cutOf(r.op)
 		op, err := join.NewInterval(r.cfg, r)
 		if err != nil {
 			return err
 		}
 		r.op = op
-		return op.Restore(asItWas(cut))
+		return op.Restore(cut.AsItWas())
 	case st.Probe:
 		if err := r.flush(); err != nil {
 			return err

@@ -50,16 +50,15 @@ func (s *standing) fields() []*int64 {
 	return all
 }
 
-// Freeze takes the state between two batches. It writes it at once; what it returns gives
-// it.
-func (j *Interval) Freeze() func() state.Cut {
+// Freeze takes the state between two batches. It writes it at once.
+func (j *Interval) Freeze() state.Cut {
 	w := state.Writer{Buf: slices.Clone(layout[:])}
 	s := standing{j.wm, j.pairs, j.refused, j.ledger}
 	w.I64(int64(s.wm))
 	for _, f := range s.fields() {
 		w.I64(*f)
 	}
-	cut := state.Cut{Task: w.Buf}
+	cut := state.Pieces{Task: w.Buf}
 	groups := make([][]*keyState, max(j.cfg.Groups, 1))
 	for _, k := range j.keys {
 		g := j.groupOf(stream.KeyHash(k.key))
@@ -73,7 +72,7 @@ func (j *Interval) Freeze() func() state.Cut {
 			cut.Groups = append(cut.Groups, state.GroupCut{Group: g, Floor: max(j.wm, j.floor(g)), State: w.Buf})
 		}
 	}
-	return func() state.Cut { return cut }
+	return cut.Cut()
 }
 
 func (j *Interval) writeKeys(w *state.Writer, keys []*keyState) {

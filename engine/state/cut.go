@@ -1,15 +1,24 @@
 package state
 
-import "tidemark/engine/stream"
+import (
+	"iter"
+	"slices"
 
-// Cut is what an operator is made of at one moment, as bytes: pieces that a checkpoint
-// stores, and that come back to one operator or to several.
+	"tidemark/engine/stream"
+)
+
+// Cut is an operator as it was at one moment. To take one is quick; to read it is the work,
+// done once, in any goroutine, while the operator goes on. Release comes last, whether it was
+// read or not.
 type Cut struct {
-	Task   []byte     // what belongs to no key: clocks and counters
-	Groups []GroupCut // what belongs to keys, in order of key groups; those without state are left out
-	// Err is why the cut is not complete: state on disk could not be read. Then there is no
-	// cut, and the operator's next call that needs the disk ends the job.
-	Err error
+	Task []byte // what belongs to no key: clocks and counters
+	// Groups gives what belongs to keys, in order of key groups; those without state are left
+	// out. Each is borrowed until the next one is asked for. An error is the last that it
+	// gives: state on disk could not be read. Then there is no cut, and the operator's next
+	// call that needs the disk ends the job.
+	Groups iter.Seq2[GroupCut, error]
+	// Release lets go of what was frozen; nil: nothing was.
+	Release func() error
 }
 
 // GroupCut is the state of one key group.
@@ -17,6 +26,56 @@ type GroupCut struct {
 	Group int
 	Floor stream.Time // the watermark that its task stood at
 	State []byte
+}
+
+// Close releases the cut.
+func (c *Cut) Close() error {
+	if c.Release == nil {
+		return nil
+	}
+	return c.Release()
+}
+
+// Pieces is a cut that was read: pieces that a checkpoint stores, and that come back to one
+// operator or to several.
+type Pieces struct {
+	Task   []byte
+	Groups []GroupCut
+}
+
+// Read reads a cut whole, and releases it.
+func (c Cut) Read() (p Pieces, err error) {
+	defer func() {
+		if e := c.Close(); err == nil {
+			err = e
+		}
+	}()
+	p.Task = c.Task
+	for g, err := range c.Groups {
+		if err != nil {
+			return Pieces{}, err
+		}
+		g.State = slices.Clone(g.State)
+		p.Groups = append(p.Groups, g)
+	}
+	return p, nil
+}
+
+// Cut is the cut that was read, to be read again.
+func (p Pieces) Cut() Cut {
+	return Cut{Task: p.Task, Groups: func(yield func(GroupCut, error) bool) {
+		for _, g := range p.Groups {
+			if !yield(g, nil) {
+				return
+			}
+		}
+	}}
+}
+
+// AsItWas is the restore of one operator from a cut of its own, in which everything is as it
+// was.
+func (p Pieces) AsItWas() Restore {
+	return Restore{Tasks: [][]byte{p.Task}, Exact: true, Counts: true, Groups: p.Groups}
 }
 
 // Restore is what an operator goes on from.

@@ -18,7 +18,7 @@ import (
 // order as before. Which windows have fired follows from the watermark.
 
 // Freeze implements Operator.
-func (o *Aligned) Freeze() func() state.Cut { return freeze(o) }
+func (o *Aligned) Freeze() state.Cut { return freeze(o) }
 
 // Restore implements Operator.
 func (o *Aligned) Restore(r state.Restore) error { return restore(o, r) }
@@ -34,8 +34,8 @@ type frozenWindow struct {
 	cold   []int64       // by key group: how many cells are on disk; nil: none are
 }
 
-func (o *Aligned) freezeKeys() func() groupWriter {
-	frozen := make([]frozenWindow, len(o.windows.open))
+func (o *Aligned) freezeKeys() frozen {
+	windows := make([]frozenWindow, len(o.windows.open))
 	for i, b := range o.windows.open {
 		f := frozenWindow{window: b.window, tables: make([]*state.View, len(b.tables))}
 		if b.cold != nil {
@@ -46,22 +46,26 @@ func (o *Aligned) freezeKeys() func() groupWriter {
 				f.tables[g] = t.Freeze()
 			}
 		}
-		frozen[i] = f
+		windows[i] = f
 	}
 	cell := 4 + o.width + 12 + 4 + usualKey
+	all := frozen{}
 	cold := o.cold.freeze()
-	return func() groupWriter {
+	if cold != nil {
+		all.close = cold.in.Close
+	}
+	all.open = func() groupWriter {
 		return func(group int, w *state.Writer) bool {
 			n, cells := 0, 0
-			for i := range frozen {
-				if c := frozen[i].cells(group); c > 0 {
+			for i := range windows {
+				if c := windows[i].cells(group); c > 0 {
 					n, cells = n+1, cells+c
 				}
 			}
 			w.Buf = slices.Grow(w.Buf, cells*cell)
 			w.Len(n)
-			for i := range frozen {
-				f := &frozen[i]
+			for i := range windows {
+				f := &windows[i]
 				if f.cells(group) == 0 {
 					continue
 				}
@@ -77,10 +81,10 @@ func (o *Aligned) freezeKeys() func() groupWriter {
 					cold.write(group, f.window, w)
 				}
 			}
-			cold.done(group, w)
 			return n > 0
 		}
 	}
+	return all
 }
 
 // cells is how many there are of a key group.

@@ -19,7 +19,7 @@ import (
 // The sums of the ring are state: what they were made of is gone.
 
 // Freeze implements Operator.
-func (o *Counts) Freeze() func() state.Cut { return freeze(o) }
+func (o *Counts) Freeze() state.Cut { return freeze(o) }
 
 // Restore implements Operator.
 func (o *Counts) Restore(r state.Restore) error { return restore(o, r) }
@@ -43,7 +43,7 @@ type frozenCountKey struct {
 	slice    int64
 }
 
-func (o *Counts) freezeKeys() func() groupWriter {
+func (o *Counts) freezeKeys() frozen {
 	f := &frozenCounts{panes: o.panes.Freeze(), cells: o.cells.Freeze(), keys: make([]frozenCountKey, 0, len(o.keys)), slots: make([]uint32, 0, o.cells.Used())}
 	for id := range o.keys {
 		k := &o.keys[id]
@@ -61,7 +61,7 @@ func (o *Counts) freezeKeys() func() groupWriter {
 		}
 	}
 	keys := newKeyWriter(o.groups, len(f.keys), usualKey+16+(17+o.cells.Width())*(len(f.slots)/max(len(f.keys), 1)+1))
-	return func() groupWriter {
+	return frozen{open: func() groupWriter {
 		for i := range f.keys {
 			k := &f.keys[i]
 			key := f.panes.Key(int(k.id))
@@ -74,7 +74,7 @@ func (o *Counts) freezeKeys() func() groupWriter {
 			}
 		}
 		return keys.write
-	}
+	}}
 }
 
 func (f *frozenCounts) writeSum(w *state.Writer, slot uint32) {

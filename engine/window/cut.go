@@ -147,13 +147,20 @@ type part interface {
 	Operator
 	content() *contents
 	form() form
-	// freezeKeys is quick. What it returns is called once, by anyone, and gives what writes
-	// the keys of one group after the other.
-	freezeKeys() func() groupWriter
+	// freezeKeys is quick.
+	freezeKeys() frozen
 	// resume derives what follows from the watermark, which has just been set.
 	resume()
 	// readKeys reads the keys of a group into an operator at the watermark of their task.
 	readKeys(r *state.Reader, group int)
+}
+
+// frozen is something of an operator as it was. open is called at most once, by anyone, and
+// gives what writes it, one key group after the other; nil: there is nothing. close is called
+// once, last, open or not; nil: nothing has to be let go.
+type frozen struct {
+	open  func() groupWriter
+	close func() error
 }
 
 // groupWriter writes what a key group has, and reports whether that is anything. It is
@@ -172,31 +179,43 @@ func writeTask(p part, s standing) []byte {
 }
 
 // freeze takes a cut.
-func freeze(p part) func() state.Cut {
+func freeze(p part) state.Cut {
 	o := p.content()
 	s := o.standing()
-	task, header := writeTask(p, s), o.header(p.form())
-	keys, states, failures := p.freezeKeys(), o.process.freeze(o.groups), o.guard.freeze()
-	return func() state.Cut {
-		cut := state.Cut{Task: task}
-		pieces := []groupWriter{keys(), states(), failures}
+	all := []frozen{p.freezeKeys(), o.process.freeze(o.groups), o.guard.freeze()}
+	header := o.header(p.form())
+	return state.Cut{Task: writeTask(p, s), Groups: func(yield func(state.GroupCut, error) bool) {
+		var pieces []groupWriter
+		for _, f := range all {
+			if f.open != nil {
+				pieces = append(pieces, f.open())
+			}
+		}
 		var w state.Writer
 		for g := range o.groups {
 			w.Buf = append(w.Buf[:0], header[:]...)
 			some := false
 			for _, write := range pieces {
-				if write != nil && write(g, &w) {
+				if write(g, &w) {
 					some = true
 				}
 			}
-			if some {
-				cut.Groups = append(cut.Groups, state.GroupCut{Group: g, Floor: s.wm, State: w.Buf})
-				w.Buf = nil
+			if err := w.Err(); err != nil {
+				yield(state.GroupCut{}, err)
+				return
+			}
+			if some && !yield(state.GroupCut{Group: g, Floor: s.wm, State: w.Buf}, nil) {
+				return
 			}
 		}
-		cut.Err = w.Err()
-		return cut
-	}
+	}, Release: func() (err error) {
+		for _, f := range all {
+			if f.close != nil {
+				err = errors.Join(err, f.close())
+			}
+		}
+		return err
+	}}
 }
 
 // readTasks reads the pieces of all tasks, and returns where one stands in their place.
@@ -276,11 +295,12 @@ func (g *Guard) read(r *state.Reader, group int) {
 }
 
 // freeze copies the failures of all key groups, of which there are few.
-func (g *Guard) freeze() groupWriter {
+func (g *Guard) freeze() frozen {
 	if g == nil {
-		return nil
+		return frozen{}
 	}
-	return g.Breaker.Freeze()
+	failures := g.Breaker.Freeze()
+	return frozen{open: func() groupWriter { return failures }}
 }
 
 // restore has a new operator go on from cuts all of whose key groups stand where their

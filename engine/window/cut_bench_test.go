@@ -87,7 +87,10 @@ func BenchmarkCut(b *testing.B) {
 				}
 				longest.add(most)
 				start = time.Now()
-				taken := cut()
+				taken, err := cut.Read()
+				if err != nil {
+					b.Fatal(err)
+				}
 				encode.add(time.Since(start))
 				bytes = sizeOf(taken)
 				next, err := c.open(&sinkhole{})
@@ -95,7 +98,7 @@ func BenchmarkCut(b *testing.B) {
 					b.Fatal(err)
 				}
 				start = time.Now()
-				if err := next.Restore(asItWas(taken)); err != nil {
+				if err := next.Restore(taken.AsItWas()); err != nil {
 					b.Fatal(err)
 				}
 				restore.add(time.Since(start))
@@ -121,7 +124,7 @@ func cutFunctions(b *testing.B) []Function {
 	return []Function{builtin(b, "count", 0), builtin(b, "sum", 2), builtin(b, "max", 2)}
 }
 
-func sizeOf(c state.Cut) int {
+func sizeOf(c state.Pieces) int {
 	n := len(c.Task)
 	for _, g := range c.Groups {
 		n += len(g.State)

@@ -10,14 +10,18 @@ import (
 	"tidemark/internal/fault"
 )
 
-// asItWas is a restore of all that a cut has.
-func asItWas(c state.Cut) state.Restore {
-	return state.Restore{Tasks: [][]byte{c.Task}, Exact: true, Counts: true, Groups: c.Groups}
+// cutOf is a cut of an operator, read: none of these is on a disk that fails.
+func cutOf(op interface{ Freeze() state.Cut }) state.Pieces {
+	p, err := op.Freeze().Read()
+	if err != nil {
+		panic(err)
+	}
+	return p
 }
 
 // saved is the state of an operator in one piece.
 func saved(op Operator) []byte {
-	c := op.Freeze()()
+	c := cutOf(op)
 	all := binary.LittleEndian.AppendUint32(nil, uint32(len(c.Task)))
 	all = append(all, c.Task...)
 	for _, g := range c.Groups {
@@ -32,7 +36,7 @@ func saved(op Operator) []byte {
 // restored puts the state of an operator into another one.
 func restored(t testing.TB, next, op Operator) Operator {
 	t.Helper()
-	if err := next.Restore(asItWas(op.Freeze()())); err != nil {
+	if err := next.Restore(cutOf(op).AsItWas()); err != nil {
 		t.Fatal(err)
 	}
 	return next
@@ -43,12 +47,12 @@ func restored(t testing.TB, next, op Operator) Operator {
 // checksums are the checkpoint's. use goes on with an operator that was taken in.
 func refusesDamage(t *testing.T, op Operator, open func() Operator, use func(Operator)) {
 	t.Helper()
-	cut := op.Freeze()()
+	cut := cutOf(op)
 	if len(cut.Groups) == 0 {
 		t.Fatal("there is no state")
 	}
 	with := func(piece int, b []byte) state.Restore {
-		r := asItWas(cut)
+		r := cut.AsItWas()
 		if piece < 0 {
 			r.Tasks = [][]byte{b}
 			return r
@@ -71,7 +75,7 @@ func refusesDamage(t *testing.T, op Operator, open func() Operator, use func(Ope
 			next := open()
 			if next.Restore(with(piece, bad)) == nil {
 				next.Panes()
-				next.Freeze()()
+				cutOf(next)
 				use(next)
 			}
 		}

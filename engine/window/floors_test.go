@@ -162,13 +162,13 @@ func TestFloors(t *testing.T) {
 			if len(old.lines) != c.beforehand {
 				t.Fatalf("the tasks before gave %q", old.lines)
 			}
-			one, two := ahead.Freeze()(), behind.Freeze()()
+			one, two := cutOf(ahead), cutOf(behind)
 			if one.Groups[0].Group == two.Groups[0].Group {
 				t.Fatal("the keys are in one key group")
 			}
 			var out timely
 			op := open(&out)
-			r := asItWas(one)
+			r := one.AsItWas()
 			r.Tasks, r.Exact, r.Groups = append(r.Tasks, two.Task), false, append(r.Groups, two.Groups...)
 			if err := op.Restore(r); err != nil {
 				t.Fatal(err)

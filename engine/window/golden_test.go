@@ -151,7 +151,7 @@ func TestStoredStateLoads(t *testing.T) {
 
 // written is a cut, and what can be asked of the operator, as lines of the file.
 func written(op Operator) []string {
-	c := op.Freeze()()
+	c := cutOf(op)
 	lines := []string{fmt.Sprintf("task %x", c.Task)}
 	for _, g := range c.Groups {
 		lines = append(lines, fmt.Sprintf("group %d %d %x", g.Group, g.Floor, g.State))
@@ -203,7 +203,7 @@ func TestStateByHand(t *testing.T) {
 	op, err := New(stepOf(&shape{lateness: 50}, tiles(10, 0), trigger.NewEventTime(), []Function{builtin(t, "count", 0)}), &recorder{})
 	opened(t, op, err)
 	feedTo(t, op, []row{{"a", 3, 1, stream.MinTime}, {"a", 12, 1, 10}, {"a", 4, 1, 12}}, 3, 15)
-	c := op.Freeze()()
+	c := cutOf(op)
 	if !bytes.Equal(c.Task, task) {
 		t.Errorf("the task is %x, want %x", c.Task, task)
 	}

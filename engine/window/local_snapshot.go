@@ -32,7 +32,7 @@ type SplitCut struct {
 func (l *Local) header() [headerSize]byte { return l.contents.header(form{layout: localLayout}) }
 
 // Freeze returns the state between two batches. It writes it at once: there is little.
-func (l *Local) Freeze() func() LocalCut {
+func (l *Local) Freeze() LocalCut {
 	var w state.Writer
 	header := l.header()
 	w.Buf = append(w.Buf, header[:]...)
@@ -57,7 +57,7 @@ func (l *Local) Freeze() func() LocalCut {
 		}
 		cut.Splits = append(cut.Splits, SplitCut{stream.SplitID(split), w.Buf})
 	}
-	return func() LocalCut { return cut }
+	return cut
 }
 
 // Restore has a new Local of the same configuration go on with some splits. senders has

@@ -111,7 +111,7 @@ func TestSplitsAreDealtToOtherSenders(t *testing.T) {
 			l := newTestLocal(t, seed)
 			places[n] = r.IntN(len(rows))
 			got = feed(l, func(s stream.SplitID, _ int) bool { return int(s)%before == n }, places[n], got)
-			cut := l.Freeze()()
+			cut := l.Freeze()
 			senders, pieces = append(senders, cut.Sender), append(pieces, cut.Splits...)
 		}
 		sums += len(pieces)
@@ -152,7 +152,7 @@ func TestASenderThatTakesOverFromOneThatWasIdle(t *testing.T) {
 	b = batchOf(nil)
 	b.Trailing, b.Status = 50, stream.BecameIdle
 	sends(t, second, b, nil)
-	one, two := first.Freeze()(), second.Freeze()()
+	one, two := first.Freeze(), second.Freeze()
 	l := openLocal(t, 0, false)
 	if err := l.Restore([][]byte{one.Sender, two.Sender}, false, append(one.Splits, two.Splits...)); err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func TestASenderThatTakesOverFromOneThatWasIdle(t *testing.T) {
 		if got := at(101); got != nil {
 			t.Errorf("a record at 101 leaves %q, and is to be added up", got)
 		}
-		cut := l.Freeze()()
+		cut := l.Freeze()
 		next := openLocal(t, 0, false)
 		if err := next.Restore([][]byte{cut.Sender}, true, cut.Splits); err != nil {
 			t.Fatal(err)
@@ -186,7 +186,7 @@ func TestADamagedSnapshotOfASender(t *testing.T) {
 			b.Split[0] = stream.SplitID(i % 2)
 			sends(t, l, b, nil)
 		}
-		cut := l.Freeze()()
+		cut := l.Freeze()
 		if len(cut.Splits) != 2 {
 			t.Fatalf("%d splits have sums", len(cut.Splits))
 		}

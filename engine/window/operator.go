@@ -36,9 +36,8 @@ type Operator interface {
 	// Weigh calls f for every piece of state, in no order: all together weigh about Bytes.
 	Weigh(f Weigher)
 	// Freeze takes the state between two batches, everything that makes a restore a no-op
-	// (S105). It is quick; what it returns makes the cut of it, once, in any goroutine,
-	// while the operator goes on.
-	Freeze() func() state.Cut
+	// (S105). It is quick, and the operator goes on while the cut is read.
+	Freeze() state.Cut
 	// Restore goes on from cuts; an error is of class fault.ErrCorrupt, or fault.ErrUser
 	// where they were written by a step of another kind.
 	Restore(state.Restore) error

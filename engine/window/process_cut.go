@@ -33,9 +33,9 @@ type savedWindow struct {
 }
 
 // freeze copies the lists of what is there.
-func (p *processor) freeze(groups int) func() groupWriter {
+func (p *processor) freeze(groups int) frozen {
 	if p == nil {
-		return func() groupWriter { return nil }
+		return frozen{}
 	}
 	var all savedStates
 	all.keys = make([]keptState, 0, len(p.keys.byKey))
@@ -47,7 +47,7 @@ func (p *processor) freeze(groups int) func() groupWriter {
 			all.windows = append(all.windows, savedWindow{w, key, data})
 		}
 	}
-	return func() groupWriter {
+	return frozen{open: func() groupWriter {
 		saved := make([]savedStates, groups)
 		for _, k := range all.keys {
 			s := &saved[groupOf(k.key, groups)]
@@ -58,7 +58,7 @@ func (p *processor) freeze(groups int) func() groupWriter {
 			s.windows = append(s.windows, w)
 		}
 		return func(group int, w *state.Writer) bool { return saved[group].write(w) }
-	}
+	}}
 }
 
 func groupOf(key string, groups int) int {

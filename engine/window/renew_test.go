@@ -136,7 +136,7 @@ func TestRenew(t *testing.T) {
 					}
 					feedTo(t, want.ops[j], own, 7, stream.MaxTime)
 					feedTo(t, first.ops[j], before, 7, rows[place].wm)
-					cut := first.ops[j].Freeze()()
+					cut := cutOf(first.ops[j])
 					restore.Tasks, restore.Groups = append(restore.Tasks, cut.Task), append(restore.Groups, cut.Groups...)
 				}
 				slices.Sort(rest)
@@ -200,7 +200,7 @@ func TestRenewFindsStates(t *testing.T) {
 			rows := randomRows(r, sh, 200)
 			op := openSubtasks(t, job, seed, 1).ops[0]
 			feedTo(t, op, rows[:120], 7, rows[120].wm)
-			for _, g := range op.Freeze()().Groups {
+			for _, g := range cutOf(op).Groups {
 				turn := func(src []byte, back bool) (out []byte, n int) {
 					w, err := renewalOf(op.(part), &state.Schemas{})
 					if err != nil {

@@ -256,13 +256,13 @@ func TestRescale(t *testing.T) {
 				plan := []int{4, pick(r, 1, 2, 3, 4, 7), pick(r, 1, 2, 3, 4, 7)}
 				what := fmt.Sprintf("seed %d: %v, parallelism %v", seed, sh, plan)
 				done := make([]int, rescaleGroups) // rows of each group before it have been taken
-				var cuts []state.Cut
+				var cuts []state.Pieces
 				var got []string
 				var ledger Ledger
 				for stage, n := range plan {
 					s := openSubtasks(t, job, seed, n)
 					places := make([]int, n)
-					var next []state.Cut
+					var next []state.Pieces
 					for j, op := range s.ops {
 						restoreShare(t, op, cuts, stage > 0, j == 0, func(g int) bool { return of(n, j, g) })
 						if s, ok := op.(*staggered); ok {
@@ -287,10 +287,16 @@ func TestRescale(t *testing.T) {
 						feedTo(t, op, own, 1+r.IntN(20), trailing)
 						if stage < len(plan)-1 {
 							lines := s.out.lines
-							cut, encode := make(chan state.Cut), op.Freeze()
-							go func() { cut <- encode() }()
+							read, cut := make(chan state.Pieces), op.Freeze()
+							go func() {
+								p, err := cut.Read()
+								if err != nil {
+									t.Error(err)
+								}
+								read <- p
+							}()
 							feedTo(t, op, rest, 50, stream.MaxTime) // which is not in it
-							next = append(next, <-cut)
+							next = append(next, <-read)
 							s.out.lines = lines
 						}
 					}
@@ -316,7 +322,7 @@ func TestRescale(t *testing.T) {
 }
 
 // restoreShare restores the key groups of a subtask from the cuts of others.
-func restoreShare(t *testing.T, op Operator, cuts []state.Cut, restore, counts bool, mine func(group int) bool) {
+func restoreShare(t *testing.T, op Operator, cuts []state.Pieces, restore, counts bool, mine func(group int) bool) {
 	t.Helper()
 	if !restore {
 		return
@@ -347,7 +353,7 @@ func FuzzRestore(f *testing.F) {
 		job.spec(t, r, &sh)
 		rows := randomRows(r, sh, 40)
 		feedTo(t, s.ops[0], rows, 9, rows[39].wm)
-		c := s.ops[0].Freeze()()
+		c := cutOf(s.ops[0])
 		for _, g := range c.Groups[:min(3, len(c.Groups))] {
 			f.Add(uint8(n), c.Task, uint8(g.Group), int64(g.Floor), g.State)
 		}
@@ -357,7 +363,7 @@ func FuzzRestore(f *testing.F) {
 		r := state.Restore{Tasks: [][]byte{task}, Exact: true, Groups: []state.GroupCut{{Group: int(group), Floor: stream.Time(floor), State: bytes}}}
 		if op.Restore(r) == nil {
 			op.Panes()
-			op.Freeze()()
+			cutOf(op)
 		}
 	})
 }

@@ -20,7 +20,7 @@ import (
 // is no part of the state (M2).
 
 // Freeze implements Operator.
-func (o *Sessions) Freeze() func() state.Cut { return freeze(o) }
+func (o *Sessions) Freeze() state.Cut { return freeze(o) }
 
 // Restore implements Operator.
 func (o *Sessions) Restore(r state.Restore) error { return restore(o, r) }
@@ -37,10 +37,10 @@ type frozenSessions struct {
 	replaces    map[uint32][]stream.Window // lists of it grow, and what is there stays
 }
 
-func (o *Sessions) freezeKeys() func() groupWriter {
+func (o *Sessions) freezeKeys() frozen {
 	f := &frozenSessions{keys: o.keys.FreezeKeys(), cells: o.cells.Freeze(), newest: slices.Clone(o.newest), intervals: slices.Clone(o.intervals), replaces: maps.Clone(o.replaces)}
 	keys := newKeyWriter(o.groups, o.live, usualKey+8+(37+o.cells.Width())*(o.cells.Used()/max(o.live, 1)+1))
-	return func() groupWriter {
+	return frozen{open: func() groupWriter {
 		for id, slot := range f.newest {
 			if slot != noSession {
 				key := f.keys.Key(id)
@@ -48,7 +48,7 @@ func (o *Sessions) freezeKeys() func() groupWriter {
 			}
 		}
 		return keys.write
-	}
+	}}
 }
 
 // write writes a key, which has a newest session.

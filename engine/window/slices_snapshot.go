@@ -21,7 +21,7 @@ import (
 // by a process, not state.
 
 // Freeze implements Operator.
-func (o *Slices) Freeze() func() state.Cut { return freeze(o) }
+func (o *Slices) Freeze() state.Cut { return freeze(o) }
 
 // Restore implements Operator.
 func (o *Slices) Restore(r state.Restore) error { return restore(o, r) }
@@ -59,7 +59,7 @@ type revision struct {
 	window  int64
 }
 
-func (o *Slices) freezeKeys() func() groupWriter {
+func (o *Slices) freezeKeys() frozen {
 	f := &frozenSlices{panes: o.panes.FreezeKeys(), cells: o.cells.Freeze(), keys: make([]frozenSliceKey, 0, o.live), slices: make([]frozenSlice, 0, o.cells.Used())}
 	for id := range o.keys {
 		cells := o.keys[id].cells
@@ -80,14 +80,14 @@ func (o *Slices) freezeKeys() func() groupWriter {
 		}
 	}
 	keys := newKeyWriter(o.groups, len(f.keys), usualKey+20+(28+o.cells.Width())*(len(f.slices)/max(len(f.keys), 1)+1))
-	return func() groupWriter {
+	return frozen{open: func() groupWriter {
 		slices.SortFunc(f.revised, func(a, b revision) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.window, b.window)) })
 		for i := range f.keys {
 			key := f.panes.Key(int(f.keys[i].id))
 			f.write(keys.begin(stream.KeyHash(key), key), key, &f.keys[i])
 		}
 		return keys.write
-	}
+	}}
 }
 
 func (f *frozenSlices) write(w *state.Writer, key []byte, k *frozenSliceKey) {

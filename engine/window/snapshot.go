@@ -14,7 +14,7 @@ import (
 // in order of its bytes what writeKey writes.
 
 // Freeze implements Operator.
-func (o *General) Freeze() func() state.Cut { return freeze(o) }
+func (o *General) Freeze() state.Cut { return freeze(o) }
 
 // Restore implements Operator.
 func (o *General) Restore(r state.Restore) error { return restore(o, r) }
@@ -41,18 +41,18 @@ func (o *General) resume() { o.was, o.target = o.wm, o.wm }
 
 // freezeKeys writes all keys at once, since what they have lies in pointers and changes in
 // place; it is left to others to put them in order.
-func (o *General) freezeKeys() func() groupWriter {
+func (o *General) freezeKeys() frozen {
 	keys := newKeyWriter(o.groups, len(o.keys), usualPane+o.width)
 	for _, k := range o.keys {
 		o.writeKey(keys.begin(k.hash, k.key), k)
 	}
 	cold := o.cold.freeze()
 	if cold == nil {
-		return func() groupWriter { return keys.write }
+		return frozen{open: func() groupWriter { return keys.write }}
 	}
-	return func() groupWriter {
+	return frozen{open: func() groupWriter {
 		return func(group int, w *state.Writer) bool { return cold.merge(group, keys.take(group), w) > 0 }
-	}
+	}, close: cold.in.Close}
 }
 
 // usualPane is how much room is made for a key with a pane, accumulators left out.

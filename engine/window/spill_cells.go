@@ -284,8 +284,7 @@ func (c *coldCells) each(f func(key []byte, w stream.Window)) {
 
 // frozenCells is what was on disk when a cut was taken.
 type frozenCells struct {
-	in     state.Frozen
-	groups int
+	in state.Frozen
 }
 
 // freeze keeps what is on disk for a cut; nil: nothing is.
@@ -293,7 +292,7 @@ func (c *coldCells) freeze() *frozenCells {
 	if c == nil || c.Pieces == 0 {
 		return nil
 	}
-	return &frozenCells{in: c.to.Freeze(), groups: c.op.groups}
+	return &frozenCells{c.to.Freeze()}
 }
 
 // write writes the cells of a table, in order of their keys.
@@ -305,16 +304,6 @@ func (f *frozenCells) write(group int, window stream.Window, w *state.Writer) {
 		return true, nil
 	})
 	if err != nil {
-		w.Fail(err)
-	}
-}
-
-// done lets go of what was frozen, behind the last group.
-func (f *frozenCells) done(group int, w *state.Writer) {
-	if f == nil || group < f.groups-1 {
-		return
-	}
-	if err := f.in.Close(); err != nil {
 		w.Fail(err)
 	}
 }

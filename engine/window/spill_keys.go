@@ -323,8 +323,7 @@ func (c *coldKeys) wake(d trigger.Domain, t stream.Time) error {
 
 // frozenKeys is what was on disk when a cut was taken.
 type frozenKeys struct {
-	in     state.Frozen
-	groups int
+	in state.Frozen
 }
 
 // freeze keeps what is on disk for a cut; nil: nothing is.
@@ -332,7 +331,7 @@ func (c *coldKeys) freeze() *frozenKeys {
 	if c == nil || c.Pieces == 0 {
 		return nil
 	}
-	return &frozenKeys{c.to.Freeze(), c.op.groups}
+	return &frozenKeys{c.to.Freeze()}
 }
 
 // merge writes the keys of a group, those in memory among those on disk, in order of their
@@ -361,11 +360,6 @@ func (f *frozenKeys) merge(group int, hot *writtenKeys, w *state.Writer) int {
 		w.Fail(err)
 	}
 	binary.LittleEndian.PutUint32(w.Buf[head:], uint32(n))
-	if group == f.groups-1 {
-		if err := f.in.Close(); err != nil {
-			w.Fail(err)
-		}
-	}
 	return n
 }
 

@@ -167,9 +167,9 @@ func TestStateOnDiskChangesNothing(t *testing.T) {
 			j.feed(t, func() Operator { return fast }, size, func() {
 				noLeaks(t, what, fast)
 				if restore {
-					cut := fast.Freeze()()
+					cut := cutOf(fast)
 					fast = open()
-					if err := fast.Restore(state.Restore{Tasks: [][]byte{cut.Task}, Exact: true, Groups: cut.Groups}); err != nil || cut.Err != nil {
+					if err := fast.Restore(state.Restore{Tasks: [][]byte{cut.Task}, Exact: true, Groups: cut.Groups}); err != nil {
 						t.Fatalf("%s: %v", what, err)
 					}
 					restores++
@@ -223,7 +223,7 @@ func TestACutMovesBetweenMemoryAndDisk(t *testing.T) {
 					}
 				}
 				kind, _, _ := strings.Cut(j.name, ",")
-				cut := from.Freeze()()
+				cut := cutOf(from)
 				err := to.Restore(state.Restore{Tasks: [][]byte{cut.Task}, Exact: true, Groups: cut.Groups})
 				if errors.Is(err, fault.ErrUser) && strings.Contains(err.Error(), "another kind of step") {
 					refused[kind]++

@@ -119,9 +119,9 @@ func rowsOf(b *stream.Batch) *stream.Batch {
 // reach takes in the groups of the lowest floor, which the watermark has reached.
 func (s *staggered) reach() error {
 	a := s.ahead[0]
-	cut := a.Freeze()()
-	if cut.Err != nil {
-		return cut.Err
+	cut, err := a.Freeze().Read()
+	if err != nil {
+		return err
 	}
 	for _, g := range cut.Groups {
 		if s.groups[g.Group] != a {
@@ -199,22 +199,22 @@ func (s *staggered) Spilled() (all SpilledState) {
 func (s *staggered) Weigh(f Weigher) { s.all(func(p part) { p.Weigh(f) }) }
 
 // Freeze implements Operator.
-func (s *staggered) Freeze() func() state.Cut {
+func (s *staggered) Freeze() state.Cut {
 	if len(s.ahead) == 0 {
 		return s.part.Freeze()
 	}
 	var stands standing
-	var frozen []func() state.Cut
+	var cuts []state.Cut
 	s.all(func(p part) {
 		own := p.content().standing()
-		if len(frozen) == 0 {
+		if len(cuts) == 0 {
 			stands = own
 		} else {
 			stands.join(&own) // the task stands behind the others
 		}
-		frozen = append(frozen, p.Freeze())
+		cuts = append(cuts, p.Freeze())
 	})
-	owner := make([]int, len(s.groups)) // by group: number in frozen
+	owner := make([]int, s.content().groups) // by group: number in cuts
 	for n, a := range s.ahead {
 		for g, of := range s.groups {
 			if of == a {
@@ -222,21 +222,32 @@ func (s *staggered) Freeze() func() state.Cut {
 			}
 		}
 	}
-	task := writeTask(s.part, stands)
-	return func() state.Cut {
-		cut := state.Cut{Task: task}
-		for n, encode := range frozen {
-			own := encode()
-			cut.Err = errors.Join(cut.Err, own.Err)
-			for _, g := range own.Groups {
+	return state.Cut{Task: writeTask(s.part, stands), Groups: func(yield func(state.GroupCut, error) bool) {
+		var all []state.GroupCut
+		for n, cut := range cuts {
+			for g, err := range cut.Groups {
+				if err != nil {
+					yield(g, err)
+					return
+				}
 				if owner[g.Group] == n {
-					cut.Groups = append(cut.Groups, g)
+					g.State = slices.Clone(g.State)
+					all = append(all, g)
 				}
 			}
 		}
-		slices.SortFunc(cut.Groups, func(a, b state.GroupCut) int { return cmp.Compare(a.Group, b.Group) })
-		return cut
-	}
+		slices.SortFunc(all, func(a, b state.GroupCut) int { return cmp.Compare(a.Group, b.Group) })
+		for _, g := range all {
+			if !yield(g, nil) {
+				return
+			}
+		}
+	}, Release: func() (err error) {
+		for _, cut := range cuts {
+			err = errors.Join(err, cut.Close())
+		}
+		return err
+	}}
 }
 
 // Restore implements Operator.
