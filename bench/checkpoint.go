@@ -38,7 +38,7 @@ const (
 	throughTimes = 10        // as many as W1 has
 	throughLeast = 8         // checkpoints that must have come about
 	// throughRounds bounds the rounds, each of which takes as long as all of a workload's.
-	throughRounds = 3
+	throughRounds = 5
 )
 
 // cells is the question about them. Its window is as long as all lines, and longer.
