@@ -19,27 +19,28 @@ static tm_error decode(const tm_aggregate *a, const tm_table *accs, uint32_t i, 
     return bytes.len ? a->decode(*acc, bytes) : TM_OK; /* of none, encode had nothing to say */
 }
 
-/* Appends an accumulator to the output area; fits is false when it must wait for the
- * next call. */
-static tm_error answer(const tm_aggregate *a, void *acc, bool *fits)
+tm_error tm_answer_piece(const tm_bytes *b, bool *fits)
 {
-    tm_bytes b = {0};
-    tm_error e = a->encode(acc, &b);
-    if (e)
-        return e;
-    if (b.len > MAX_ACC)
+    if (b->len > MAX_ACC)
         return "accumulator is longer than 1 MiB";
-    uint32_t padded = ((uint32_t)b.len + 3) & ~3u, len = (uint32_t)b.len;
+    uint32_t padded = ((uint32_t)b->len + 3) & ~3u, len = (uint32_t)b->len;
     *fits = 4 + padded <= tm_now.h->out_cap - tm_now.h->out_used;
     if (!*fits)
         return TM_OK;
     unsigned char *to = (unsigned char *)tm_here(tm_now.h->out) + tm_now.h->out_used;
     tm_copy(to, &len, 4);
     if (len)
-        tm_copy(to + 4, b.at, len);
+        tm_copy(to + 4, b->at, len);
     tm_fill(to + 4 + len, 0, padded - len);
     tm_now.h->out_used += 4 + padded;
     return TM_OK;
+}
+
+static tm_error answer(const tm_aggregate *a, void *acc, bool *fits)
+{
+    tm_bytes b = {0};
+    tm_error e = a->encode(acc, &b);
+    return e ? e : tm_answer_piece(&b, fits);
 }
 
 static tm_status vary_create(const tm_aggregate *a)

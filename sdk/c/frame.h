@@ -10,7 +10,7 @@
 typedef enum { OK = 0, REFUSED = 1, OUTPUT_FULL = 2, BAD_FRAME = 3 } tm_status;
 
 /* The calls of section 4. */
-typedef enum { CONFIGURE, CREATE, ADD, MERGE, RESULT, APPLY, PROCESS, PAIR, MAP, WATERMARK, TICK, TRIGGER, ASSIGN } tm_op;
+typedef enum { CONFIGURE, CREATE, ADD, MERGE, RESULT, APPLY, PROCESS, PAIR, MAP, WATERMARK, TICK, TRIGGER, ASSIGN, UPGRADE } tm_op;
 
 enum {
     HEADER_BYTES = 96,
@@ -59,7 +59,7 @@ typedef struct {
 
 typedef struct {
     uint32_t items;
-    uint32_t keys, nkeys, windows, nwindows; /* tables of states */
+    uint32_t keys, nkeys, windows, nwindows; /* tables of states; of UPGRADE items is the schema, and keys a tm_kept */
     uint32_t results; /* rows of the output columns, of APPLY */
     tm_list_block lists[2];
 } tm_block;
@@ -192,6 +192,23 @@ tm_status tm_serve_map(const tm_map *m);
 tm_status tm_serve_generator(const tm_generator *g, tm_op o);
 tm_status tm_serve_trigger(const tm_trigger *t);
 tm_status tm_serve_assigner(const tm_assigner *a);
+
+/* Upgrades what is kept; width is that of accumulators of a fixed size, 0 of all else. */
+tm_status tm_serve_upgrades(const tm_upgrade *const *upgrades, size_t width);
+
+/* What a plug-in upgrades from; NULL: its kind keeps nothing. */
+static inline const tm_upgrade *const *tm_upgrades_of(const tm_module *m)
+{
+    return m->aggregate   ? m->aggregate->upgrades
+           : m->process   ? m->process->upgrades
+           : m->watermark ? m->watermark->upgrades
+           : m->trigger   ? m->trigger->upgrades
+                          : NULL;
+}
+
+/* Appends an accumulator, or an upgraded state, to the output area; fits is false when it
+ * must wait for the next call. */
+tm_error tm_answer_piece(const tm_bytes *b, bool *fits);
 
 /* Makes an accumulator of a fixed size a fresh one. */
 void tm_renew(const tm_aggregate *a, void *acc, size_t width);

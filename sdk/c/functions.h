@@ -58,7 +58,7 @@ tm_row tm_emit_side(const tm_side *s);
  * The bytes are what the host keeps, at most 1 MiB: those of a struct, or what the author
  * writes with tm_append. A struct should have no gaps between its members, whose bytes
  * would be anything. What was put is kept if the function does not refuse; a changed
- * layout needs a new .schema. */
+ * layout needs a new .schema, and .upgrades from the older ones (upgrade.h). */
 
 typedef struct tm_state {
     /* Set by the SDK. */
@@ -166,6 +166,7 @@ typedef struct {
      * nothing. Windows that merge have no state. */
     tm_state *key_state, *window_state;
     uint32_t schema; /* version of the states' layout, from 1; 0 means 1 */
+    const tm_upgrade *upgrades[TM_MAX_UPGRADES + 1];
     tm_error (*each)(const tm_firing *f);
 } tm_process;
 
@@ -182,6 +183,7 @@ typedef struct {
     tm_input *inputs[TM_MAX_COLUMNS + 1]; /* columns beside the records' times */
     tm_state *state;                      /* what is kept of a split; NULL: nothing */
     uint32_t schema;                      /* version of its layout, from 1; 0 means 1 */
+    const tm_upgrade *upgrades[TM_MAX_UPGRADES + 1];
     tm_error (*each)(const tm_record *r);
     /* Called by the clock, also when no record comes; may be NULL. There are no ticks
      * where rows must follow from the records alone. */
@@ -222,6 +224,7 @@ typedef struct {
     tm_input *inputs[TM_MAX_COLUMNS + 1]; /* columns beside the records' times */
     tm_state *state;                      /* what is kept of each window of each key; NULL: nothing */
     uint32_t schema;                      /* version of its layout, from 1; 0 means 1 */
+    const tm_upgrade *upgrades[TM_MAX_UPGRADES + 1];
     bool may_purge;                       /* tm_purge is called: hosts must know */
 
     tm_error (*element)(const tm_pane *p); /* a record has come */

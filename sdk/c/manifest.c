@@ -240,6 +240,27 @@ static const char *kind_of(const tm_module *m)
                           : "plug-in";
 }
 
+/* Of accumulators that vary in size, and of states (varies), or of a fixed one. */
+static const char *check_upgrades(const char *name, uint32_t schema, const tm_upgrade *const *upgrades, bool varies)
+{
+    const char *what = "upgrade of";
+    for (uint32_t i = 0; upgrades[i]; i++) {
+        const tm_upgrade *u = upgrades[i];
+        if (i == TM_MAX_UPGRADES)
+            return say(what, name, "there are more than 64");
+        if (u->schema < 1 || u->schema >= (schema ? schema : 1))
+            return say(what, name, "its .schema must be at least 1 and below that of today");
+        if (varies && (!u->rewrite || u->convert || u->size))
+            return say(what, name, "what varies in size, and states, are upgraded by rewrite alone");
+        if (!varies && (u->rewrite || !u->convert || u->size == 0 || u->size > MAX_WIDTH))
+            return say(what, name, "accumulators of a fixed size are upgraded by convert alone, with the .size that they had, from 1 to 4096");
+        for (uint32_t k = 0; k < i; k++)
+            if (upgrades[k]->schema == u->schema)
+                return say(what, name, "there are two from one schema");
+    }
+    return NULL;
+}
+
 static const char *check_aggregate(const char *name, const tm_aggregate *a)
 {
     const char *what = "aggregate", *bad;
@@ -255,7 +276,19 @@ static const char *check_aggregate(const char *name, const tm_aggregate *a)
         return say(what, name, "its .size is 0: it is the sizeof the accumulator");
     if (!a->encode && a->size > MAX_WIDTH)
         return say(what, name, "its accumulator has more than 4096 bytes: write it with encode and decode");
-    return (bad = check_inputs("input", a->inputs)) ? bad : check_outputs(what, name, a->outputs);
+    if ((bad = check_upgrades(name, a->schema, a->upgrades, a->encode)) || (bad = check_inputs("input", a->inputs)))
+        return bad;
+    return check_outputs(what, name, a->outputs);
+}
+
+/* What a kind with states says of them. */
+static const char *check_state(const char *what, const char *name, bool has, uint32_t schema, const tm_upgrade *const *upgrades)
+{
+    if (schema > INT32_MAX)
+        return say(what, name, "its .schema counts from 1");
+    if (!has && upgrades[0])
+        return say(what, name, "it keeps no state, and has upgrades");
+    return check_upgrades(name, schema, upgrades, true);
 }
 
 static const char *check_process(const char *name, const tm_process *p)
@@ -264,14 +297,14 @@ static const char *check_process(const char *name, const tm_process *p)
     tm_list *const lists[] = {p->records, p->left, p->right};
     if (!p->each)
         return say(what, name, "it must have the function each");
-    if (p->schema > INT32_MAX)
-        return say(what, name, "its .schema counts from 1");
     if (!p->left != !p->right)
         return say(what, name, "it has one of left and right: a function of both sides has both");
     if (p->left && (p->records || p->left == p->right))
         return say(what, name, p->records ? "it has records beside left and right" : "its left and right are one list");
     if (p->key_state && p->key_state == p->window_state)
         return say(what, name, "its key_state and window_state are one state");
+    if ((bad = check_state(what, name, p->key_state || p->window_state, p->schema, p->upgrades)))
+        return bad;
     for (int k = 0; k < 3; k++)
         if (lists[k] && (bad = check_inputs("record column", lists[k]->cols)))
             return bad;
@@ -303,13 +336,9 @@ static const char *check_map(const char *name, const tm_map *p)
 }
 
 /* A function that answers no columns. */
-static const char *check_decider(const char *what, const char *name, const char *needs, bool has, uint32_t schema, tm_input *const *inputs)
+static const char *check_decider(const char *what, const char *name, const char *needs, bool has, tm_input *const *inputs)
 {
-    if (!has)
-        return say(what, name, needs);
-    if (schema > INT32_MAX)
-        return say(what, name, "its .schema counts from 1");
-    return check_inputs("input", inputs);
+    return has ? check_inputs("input", inputs) : say(what, name, needs);
 }
 
 const char *tm_check(const tm_module *m)
@@ -331,11 +360,15 @@ const char *tm_check(const tm_module *m)
         return check_pairs(m->name, m->pair);
     if (m->map)
         return check_map(m->name, m->map);
-    if (m->watermark)
-        return check_decider(what, m->name, "it must have the function each", m->watermark->each, m->watermark->schema, m->watermark->inputs);
-    if (m->trigger)
-        return check_decider(what, m->name, "it must have the function element", m->trigger->element, m->trigger->schema, m->trigger->inputs);
-    return check_decider(what, m->name, "it must have the function assign", m->assigner->assign, 1, m->assigner->inputs);
+    if (m->watermark) {
+        bad = check_state(what, m->name, m->watermark->state, m->watermark->schema, m->watermark->upgrades);
+        return bad ? bad : check_decider(what, m->name, "it must have the function each", m->watermark->each, m->watermark->inputs);
+    }
+    if (m->trigger) {
+        bad = check_state(what, m->name, m->trigger->state, m->trigger->schema, m->trigger->upgrades);
+        return bad ? bad : check_decider(what, m->name, "it must have the function element", m->trigger->element, m->trigger->inputs);
+    }
+    return check_decider(what, m->name, "it must have the function assign", m->assigner->assign, m->assigner->inputs);
 }
 
 /* ---- What is written --------------------------------------------------------------- */
@@ -422,11 +455,21 @@ static void put_params(tm_param *const *params)
     put("]");
 }
 
-static void put_schema(uint32_t schema)
+/* Closes the object of what is kept. sized: of accumulators, which had a width. */
+static void put_schema(uint32_t schema, const tm_upgrade *const *upgrades, bool sized)
 {
     put("\"schema\":");
     put_number(schema ? schema : 1);
-    put("}");
+    for (uint32_t i = 0; upgrades[i]; i++) {
+        put(i ? ",{\"schema\":" : ",\"upgrades\":[{\"schema\":");
+        put_number(upgrades[i]->schema);
+        if (sized) {
+            put(",\"width\":");
+            put_number((upgrades[i]->size + 7) & ~(size_t)7);
+        }
+        put("}");
+    }
+    put(upgrades[0] ? "]}" : "}");
 }
 
 static void put_aggregate(const tm_module *m, const tm_aggregate *a)
@@ -437,7 +480,7 @@ static void put_aggregate(const tm_module *m, const tm_aggregate *a)
     put(",\"accumulator\":{\"width\":");
     put_number(tm_width(a));
     put(",");
-    put_schema(a->schema);
+    put_schema(a->schema, a->upgrades, true);
     put_flag(",\"order_insensitive\":", a->order_insensitive);
     put_flag(",\"exact\":", a->exact);
     if (tm_applies(a))
@@ -458,19 +501,23 @@ static void put_process(const tm_module *m, const tm_process *p)
     put_flag(",\"state\":{\"key\":", p->key_state);
     put_flag(",\"window\":", p->window_state);
     put(",");
-    put_schema(p->schema);
+    put_schema(p->schema, p->upgrades, false);
 }
 
-/* A kind with one list of inputs, and perhaps with a state. */
-static void put_inputs_params(const tm_module *m, tm_input *const *inputs, tm_output *const *outputs, const tm_state *s, uint32_t schema)
+/* A kind with one list of inputs. */
+static void put_inputs_params(const tm_module *m, tm_input *const *inputs, tm_output *const *outputs)
 {
     put_inputs("{", "inputs", inputs);
     if (outputs)
         put_outputs(outputs);
     put_params(m->params);
+}
+
+static void put_state(const tm_state *s, uint32_t schema, const tm_upgrade *const *upgrades)
+{
     if (s) {
         put(",\"state\":{");
-        put_schema(schema);
+        put_schema(schema, upgrades, false);
     }
 }
 
@@ -496,18 +543,20 @@ size_t tm_write_manifest(const tm_module *m)
         put_params(m->params);
     } else if (m->map) {
         put("\"map\":");
-        put_inputs_params(m, m->map->inputs, m->map->outputs, NULL, 0);
+        put_inputs_params(m, m->map->inputs, m->map->outputs);
     } else if (m->watermark) {
         put("\"watermark\":");
-        put_inputs_params(m, m->watermark->inputs, NULL, m->watermark->state, m->watermark->schema);
+        put_inputs_params(m, m->watermark->inputs, NULL);
+        put_state(m->watermark->state, m->watermark->schema, m->watermark->upgrades);
     } else if (m->trigger) {
         put("\"trigger\":");
-        put_inputs_params(m, m->trigger->inputs, NULL, m->trigger->state, m->trigger->schema);
+        put_inputs_params(m, m->trigger->inputs, NULL);
+        put_state(m->trigger->state, m->trigger->schema, m->trigger->upgrades);
         put_flag(",\"may_purge\":", m->trigger->may_purge);
         put_flag(",\"merges\":", m->trigger->merge);
     } else {
         put("\"assigner\":");
-        put_inputs_params(m, m->assigner->inputs, NULL, NULL, 0);
+        put_inputs_params(m, m->assigner->inputs, NULL);
         put_flag(",\"merges\":", m->assigner->merges);
     }
     put("}}");

@@ -31,6 +31,7 @@ EXPORT(tm_watermark) int32_t export_watermark(int32_t frame) { return serve(WATE
 EXPORT(tm_watermark_tick) int32_t export_tick(int32_t frame) { return serve(TICK, frame); }
 EXPORT(tm_trigger) int32_t export_trigger(int32_t frame) { return serve(TRIGGER, frame); }
 EXPORT(tm_assign) int32_t export_assign(int32_t frame) { return serve(ASSIGN, frame); }
+EXPORT(tm_upgrade) int32_t export_upgrade(int32_t frame) { return serve(UPGRADE, frame); }
 
 EXPORT(tm_manifest) int64_t export_manifest(void)
 {

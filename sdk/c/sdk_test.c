@@ -471,11 +471,13 @@ static void test_helpers(void)
 
 void test_functions(void); /* functions_test.c */
 void test_apply(void);     /* apply_test.c */
+void test_upgrades(void);  /* upgrade_test.c */
 
 int main(void)
 {
     test_functions();
     test_apply();
+    test_upgrades();
     test_values();
     test_args();
     test_manifest();

@@ -51,6 +51,10 @@ tm_status tm_call(const tm_module *m, tm_op o, uint32_t off)
         return m->trigger ? tm_serve_trigger(m->trigger) : BAD_FRAME;
     case ASSIGN:
         return m->assigner ? tm_serve_assigner(m->assigner) : BAD_FRAME;
+    case UPGRADE: {
+        const tm_upgrade *const *upgrades = tm_upgrades_of(m);
+        return upgrades && *upgrades ? tm_serve_upgrades(upgrades, m->aggregate ? tm_width(m->aggregate) : 0) : BAD_FRAME;
+    }
     }
     return BAD_FRAME;
 }

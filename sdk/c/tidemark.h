@@ -257,6 +257,8 @@ void tm_sort(void *items, size_t n, size_t size, int (*compare)(const void *a, c
 bool tm_take(tm_text *left, size_t n, tm_text *bytes);
 bool tm_take_uvarint(tm_text *left, uint64_t *v);
 
+#include "upgrade.h"
+
 /* ---- The aggregate ----------------------------------------------------------------
  *
  * The laws: merging with a fresh accumulator changes nothing; merging the accumulators
@@ -295,6 +297,8 @@ typedef struct tm_aggregate {
     size_t size;
     /* Version of what the host keeps, to be raised when its layout changes; 0 means 1. */
     uint32_t schema;
+    /* The older layouts that it converts from; all with encode, or all without. */
+    const tm_upgrade *upgrades[TM_MAX_UPGRADES + 1];
     /* The result does not depend on the order of records and merges. Hosts need it to
      * share work between overlapping windows. */
     bool order_insensitive;

@@ -180,6 +180,12 @@ uint8_t tm_twin_timer(tm_window_twin *w, tm_domain d, int64_t time);
 void tm_twin_clear(tm_window_twin *w);
 void tm_twin_merge_windows(tm_window_twin *w, const tm_window_twin *old);
 
+/* ---- Upgrades ----------------------------------------------------------------------- */
+
+/* Upgrades n bytes that a plug-in of an older schema kept; bytes are NULL after a refusal.
+ * They are upgraded alone and behind others, which must not make a difference. */
+tm_acc tm_twin_upgrade(tm_twin *t, uint32_t schema, tm_kept what, const void *old, size_t n);
+
 /* ---- Checks ------------------------------------------------------------------------- */
 
 /* Tests in a few words: TM_CHECK prints what does not hold, and where; main ends with

@@ -39,7 +39,7 @@ static void write_records(tm_twin *t, const tm_items *w, uint32_t block, size_t 
 
 static tm_rows show_records(tm_twin *t, tm_op o, tm_input *const *cols, tm_records records, tm_acc *state, tm_output *const *(*outputs)(const tm_twin *t, uint32_t output))
 {
-    tm_kept k = tm_keep(t, cols, records);
+    tm_chosen k = tm_keep(t, cols, records);
     some_records s = {cols, k.at};
     tm_items w = {o, k.len, write_records, &s, {state ? tm_own(t, (k.len + 1) * sizeof(uint32_t)) : NULL}, {state}, {state ? 1 : 0}};
     return show(t, &w, k.place, outputs);
@@ -61,7 +61,7 @@ tm_rows tm_twin_map(tm_twin *t, tm_records records)
 tm_rows tm_twin_assign(tm_twin *t, tm_records records)
 {
     is(t, t->of->assigner, "window assigner");
-    tm_kept k = tm_keep(t, t->of->assigner->inputs, records);
+    tm_chosen k = tm_keep(t, t->of->assigner->inputs, records);
     some_records s = {t->of->assigner->inputs, k.at};
     tm_items w = {.op = ASSIGN, .n = k.len, .write = write_records, .of = &s};
     tm_answer a = {0};
@@ -87,7 +87,7 @@ tm_rows tm_twin_assign(tm_twin *t, tm_records records)
 /* ---- Pairs --------------------------------------------------------------------------- */
 
 typedef struct {
-    tm_kept left, right;
+    tm_chosen left, right;
 } both_sides;
 
 static void write_pairs(tm_twin *t, const tm_items *w, uint32_t block, size_t from, size_t n)
@@ -220,7 +220,7 @@ static void write_firings(tm_twin *t, const tm_items *w, uint32_t block, size_t 
             all += (k ? firings[i].right : firings[i].records).len;
         tm_shown *records = tm_own(t, (all + 1) * sizeof *records);
         for (size_t i = 0; lists[k] && i < n; i++) {
-            tm_kept kept = tm_keep(t, lists[k]->cols, k ? firings[i].right : firings[i].records);
+            tm_chosen kept = tm_keep(t, lists[k]->cols, k ? firings[i].right : firings[i].records);
             data[i].lists[k].from = (uint32_t)len;
             memcpy(records + len, kept.at, kept.len * sizeof *records);
             data[i].lists[k].to = (uint32_t)(len += kept.len);

@@ -246,9 +246,9 @@ void tm_write_list(tm_twin *t, uint32_t block, int list, tm_input *const *cols, 
     }
 }
 
-tm_kept tm_keep(tm_twin *t, tm_input *const *cols, tm_records records)
+tm_chosen tm_keep(tm_twin *t, tm_input *const *cols, tm_records records)
 {
-    tm_kept k = {tm_own(t, (records.len + 1) * sizeof *k.at), tm_own(t, (records.len + 1) * sizeof *k.place), 0};
+    tm_chosen k = {tm_own(t, (records.len + 1) * sizeof *k.at), tm_own(t, (records.len + 1) * sizeof *k.place), 0};
     for (size_t i = 0; i < records.len; i++)
         if (!cols[0] || !records.at[i].values || !tm_lacks(cols, records.at[i].values)) {
             k.at[k.len] = records.at[i];

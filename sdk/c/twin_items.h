@@ -48,9 +48,9 @@ typedef struct {
     tm_shown *at;
     size_t *place;
     size_t len;
-} tm_kept;
+} tm_chosen;
 
-tm_kept tm_keep(tm_twin *t, tm_input *const *cols, tm_records records);
+tm_chosen tm_keep(tm_twin *t, tm_input *const *cols, tm_records records);
 
 /* Writes into the block. */
 static inline tm_block *tm_block_at(uint32_t block) { return (tm_block *)(void *)(tm_arena + block); }

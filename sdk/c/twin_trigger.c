@@ -110,7 +110,7 @@ static uint8_t *call(tm_window_twin *p, const tm_pane_data *ops, size_t n, const
 const uint8_t *tm_twin_elements(tm_window_twin *p, tm_records records)
 {
     tm_twin *t = p->twin;
-    tm_kept k = tm_keep(t, t->of->trigger->inputs, records);
+    tm_chosen k = tm_keep(t, t->of->trigger->inputs, records);
     tm_pane_data *ops = tm_own(t, (k.len + 1) * sizeof *ops);
     for (size_t i = 0; i < k.len; i++)
         ops[i] = (tm_pane_data){.what = ELEMENT, .time = k.at[i].time};
