@@ -8,6 +8,7 @@ use crate::output::{Outputs, Row};
 use crate::param::Params;
 use crate::plugin::{Op, Plugin};
 use crate::refusal::Refusal;
+use crate::upgrade::{self, Upgrade};
 use std::marker::PhantomData;
 
 /// An aggregate, written for the type of its accumulator, one for each key and window.
@@ -21,6 +22,8 @@ pub trait Aggregate: Sized + Default {
     const VERSION: &'static str;
     /// Version of what the host keeps, to be raised when its layout changes.
     const SCHEMA: u32 = 1;
+    /// The older layouts that it converts from.
+    const UPGRADES: &'static [Upgrade] = &[];
     /// The result does not depend on the order of records and merges. Hosts need it to
     /// share work between overlapping windows.
     const ORDER_INSENSITIVE: bool = false;
@@ -103,6 +106,9 @@ impl<A: Aggregate> Plugin for AggregateOf<A> {
         if op == Op::Apply {
             return apply::serve::<A>(f, columns, params);
         }
+        if op == Op::Upgrade {
+            return upgrade::serve(f, A::UPGRADES, A::Kept::WIDTH);
+        }
         if op == Op::Add && !columns.bind_inputs(&f, A::Record::FIELDS.iter().map(|f| f.kind)) {
             return None;
         }
@@ -124,7 +130,7 @@ impl<A: Aggregate> Plugin for AggregateOf<A> {
             .inputs("inputs", <A::Record as Record<'_>>::FIELDS)
             .outputs("outputs", A::Row::FIELDS)
             .params(&A::Params::declared())
-            .accumulator(A::Kept::WIDTH, A::SCHEMA)
+            .accumulator(A::Kept::WIDTH, A::SCHEMA, A::UPGRADES)
             .flag("order_insensitive", A::ORDER_INSENSITIVE)
             .flag("exact", A::EXACT)
             .apply(A::Kept::WIDTH > 0)

@@ -4,6 +4,7 @@ use crate::aggregate::{Aggregate, Answers, Call, Kept};
 use crate::apply::{Agenda, MERGE, RECORD, RESET, RESULT};
 use crate::column::Record;
 use crate::frame::Status;
+use crate::upgrade::padded;
 use std::marker::PhantomData;
 use std::mem::{align_of, size_of};
 
@@ -167,7 +168,7 @@ impl<A: Plain> Accs<A> {
     const WIDTH: usize = {
         assert!(size_of::<A>() > 0 && size_of::<A>() <= 4096, "an accumulator of a fixed size has 1 to 4,096 bytes");
         assert!(align_of::<A>() <= 8, "an accumulator is aligned to at most 8");
-        (size_of::<A>() + 7) & !7
+        padded(size_of::<A>())
     };
 
     fn open<B: Aggregate>(c: &Call<'_, B>, off: u32) -> Option<Accs<A>> {

@@ -84,6 +84,7 @@ mod tests;
 mod trigger;
 #[cfg(not(target_arch = "wasm32"))]
 mod twin;
+mod upgrade;
 mod value;
 mod varying;
 mod watermark;
@@ -109,6 +110,7 @@ pub use state::{Bytes, Slot, State};
 pub use trigger::{Domain, Pane, Trigger, Verdict};
 #[cfg(not(target_arch = "wasm32"))]
 pub use twin::{Acc, AssignerTwin, Fired, Given, MapTwin, PairTwin, ProcessTwin, Refused, TriggerTwin, Twin, TwinPane, WatermarksTwin};
+pub use upgrade::{KeptOf, Upgrade};
 pub use value::{Timestamp, Value};
 pub use varying::{Encode, Varying};
 pub use watermark::Watermarks;

@@ -3,6 +3,7 @@
 
 use crate::column::Field;
 use crate::param::Declared;
+use crate::upgrade::Upgrade;
 use crate::value::{Kind, Value};
 use std::fmt::Write;
 
@@ -11,6 +12,7 @@ const MAX_NAME: usize = 63;
 const MAX_VERSION: usize = 64;
 const MAX_DEFAULT: usize = 4096;
 const MAX_SIDES: usize = 16;
+const MAX_UPGRADES: usize = 64;
 
 /// The outputs that every step has.
 const RESERVED: [&str; 4] = ["results", "late", "failed", "bad"];
@@ -105,8 +107,11 @@ impl Manifest {
         self
     }
 
-    pub fn accumulator(self, width: usize, schema: u32) -> Manifest {
-        self.versioned("accumulator", &format!("\"width\":{},", width), schema)
+    pub fn accumulator(mut self, width: usize, schema: u32, upgrades: &[Upgrade]) -> Manifest {
+        if let Some(u) = upgrades.iter().find(|u| (u.width == 0) != (width == 0)) {
+            self.wrong(format!("the upgrade from schema {} mixes accumulators of fixed and of varying size", u.schema));
+        }
+        self.versioned("accumulator", &format!("\"width\":{},", width), schema, upgrades, true)
     }
 
     /// The optional call of aggregates, if it is served.
@@ -118,26 +123,42 @@ impl Manifest {
     }
 
     /// What is kept, if anything is.
-    pub fn state(self, kept: bool, schema: u32) -> Manifest {
-        match kept {
-            true => self.versioned("state", "", schema),
-            false => self,
-        }
+    pub fn state(self, kept: bool, schema: u32, upgrades: &[Upgrade]) -> Manifest {
+        self.kept(kept, "", schema, upgrades)
     }
 
     /// What is kept of keys and windows, if anything is.
-    pub fn states(self, key: bool, window: bool, schema: u32) -> Manifest {
-        match key || window {
-            true => self.versioned("state", &format!("\"key\":{},\"window\":{},", key, window), schema),
-            false => self,
-        }
+    pub fn states(self, key: bool, window: bool, schema: u32, upgrades: &[Upgrade]) -> Manifest {
+        self.kept(key || window, &format!("\"key\":{},\"window\":{},", key, window), schema, upgrades)
     }
 
-    fn versioned(mut self, member: &str, rest: &str, schema: u32) -> Manifest {
+    fn kept(mut self, kept: bool, rest: &str, schema: u32, upgrades: &[Upgrade]) -> Manifest {
+        if kept {
+            return self.versioned("state", rest, schema, upgrades, false);
+        }
+        if !upgrades.is_empty() {
+            self.wrong("nothing is kept, and there are UPGRADES".into());
+        }
+        self
+    }
+
+    /// sized: upgrades are of accumulators, which had a width.
+    fn versioned(mut self, member: &str, rest: &str, schema: u32, upgrades: &[Upgrade], sized: bool) -> Manifest {
         if schema == 0 || schema > i32::MAX as u32 {
             self.wrong("SCHEMA counts from 1".into());
         }
-        write!(self.member(member), "{{{}\"schema\":{}}}", rest, schema).expect("a String takes all");
+        if let Err(problem) = check_upgrades(schema, upgrades) {
+            self.wrong(problem);
+        }
+        let list: Vec<String> = upgrades
+            .iter()
+            .map(|u| match sized {
+                true => format!("{{\"schema\":{},\"width\":{}}}", u.schema, u.width),
+                false => format!("{{\"schema\":{}}}", u.schema),
+            })
+            .collect();
+        let list = if list.is_empty() { String::new() } else { format!(",\"upgrades\":[{}]", list.join(",")) };
+        write!(self.member(member), "{{{}\"schema\":{}{}}}", rest, schema, list).expect("a String takes all");
         self
     }
 
@@ -149,6 +170,21 @@ impl Manifest {
             None => Ok(self.text),
         }
     }
+}
+
+fn check_upgrades(schema: u32, upgrades: &[Upgrade]) -> Result<(), String> {
+    if upgrades.len() > MAX_UPGRADES {
+        return Err(format!("there are {} UPGRADES, at most {} are allowed", upgrades.len(), MAX_UPGRADES));
+    }
+    for (i, u) in upgrades.iter().enumerate() {
+        if u.schema < 1 || u.schema >= schema {
+            return Err(format!("an upgrade is from schema {}, which must be at least 1 and below {}", u.schema, schema));
+        }
+        if upgrades[..i].iter().any(|other| other.schema == u.schema) {
+            return Err(format!("there are two upgrades from schema {}", u.schema));
+        }
+    }
+    Ok(())
 }
 
 fn check_default(p: &Declared) -> Result<(), String> {

@@ -10,7 +10,7 @@ use crate::refusal::Refusal;
 #[macro_export]
 macro_rules! plugin {
     ($plugin:ty: Process) => {
-        $crate::exports!($crate::inner::ProcessOf<$plugin>, tm_process Process);
+        $crate::exports!($crate::inner::ProcessOf<$plugin>, tm_process Process, tm_upgrade Upgrade);
     };
     ($plugin:ty: Pair) => {
         $crate::exports!($crate::inner::PairOf<$plugin>, tm_pair Pair);
@@ -19,10 +19,10 @@ macro_rules! plugin {
         $crate::exports!($crate::inner::MapOf<$plugin>, tm_map Map);
     };
     ($plugin:ty: Watermarks) => {
-        $crate::exports!($crate::inner::WatermarksOf<$plugin>, tm_watermark Watermark, tm_watermark_tick Tick);
+        $crate::exports!($crate::inner::WatermarksOf<$plugin>, tm_watermark Watermark, tm_watermark_tick Tick, tm_upgrade Upgrade);
     };
     ($plugin:ty: Trigger) => {
-        $crate::exports!($crate::inner::TriggerOf<$plugin>, tm_trigger Trigger);
+        $crate::exports!($crate::inner::TriggerOf<$plugin>, tm_trigger Trigger, tm_upgrade Upgrade);
     };
     ($plugin:ty: Assigner) => {
         $crate::exports!($crate::inner::AssignerOf<$plugin>, tm_assign Assign);
@@ -31,7 +31,7 @@ macro_rules! plugin {
         $crate::exports!(
             $crate::inner::AggregateOf<$plugin>,
             tm_aggregate_create Create, tm_aggregate_add Add, tm_aggregate_merge Merge, tm_aggregate_result Result,
-            tm_aggregate_apply Apply
+            tm_aggregate_apply Apply, tm_upgrade Upgrade
         );
     };
 }
@@ -53,6 +53,7 @@ pub enum Op {
     Tick,
     Trigger,
     Assign,
+    Upgrade,
 }
 
 /// What the exports and the twins know of a plug-in. Each kind has a type that makes one

@@ -11,6 +11,7 @@ use crate::plugin::{Op, Plugin};
 use crate::refusal::Refusal;
 use crate::side::{Side, Sides};
 use crate::state::{Slot, State, States};
+use crate::upgrade::{self, Upgrade};
 use crate::value::Timestamp;
 use std::marker::PhantomData;
 
@@ -58,6 +59,8 @@ pub trait Process: Sized {
     const VERSION: &'static str;
     /// Version of the states' layout, to be raised when it changes.
     const SCHEMA: u32 = 1;
+    /// The older layouts that it converts from.
+    const UPGRADES: &'static [Upgrade] = &[];
 
     /// Columns with a value for each firing, from `record!`, or `()`: results of aggregates
     /// and fields of the key, as the job binds them.
@@ -150,6 +153,9 @@ impl<P: Process> Plugin for ProcessOf<P> {
     }
 
     fn serve(op: Op, f: Frame, columns: &mut Columns<'static>, p: &P::Params) -> Option<Status> {
+        if op == Op::Upgrade {
+            return upgrade::serve(f, P::UPGRADES, 0);
+        }
         let fields = <P::Inputs as Record<'_>>::FIELDS;
         if op != Op::Process || !columns.bind_inputs(&f, fields.iter().map(|f| f.kind)) {
             return None;
@@ -192,7 +198,7 @@ impl<P: Process> Plugin for ProcessOf<P> {
         m.outputs("outputs", <<P::Row as Rows<'_>>::Of as Row>::FIELDS)
             .sides(<<P::Side as Sides<'_>>::Of as Side>::SIDES)
             .params(&P::Params::declared())
-            .states(P::KeyState::KEPT, P::WindowState::KEPT, P::SCHEMA)
+            .states(P::KeyState::KEPT, P::WindowState::KEPT, P::SCHEMA, P::UPGRADES)
             .done()
     }
 }

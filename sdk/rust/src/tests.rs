@@ -4,6 +4,7 @@ mod answers;
 mod apply;
 mod frames;
 mod manifests;
+mod upgrades;
 
 use crate as tidemark; // the macros' examples read as in a plug-in
 use crate::aggregate::AggregateOf;

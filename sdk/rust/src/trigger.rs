@@ -9,6 +9,7 @@ use crate::param::Params;
 use crate::plugin::{Op, Plugin};
 use crate::refusal::Refusal;
 use crate::state::{Slot, State, States};
+use crate::upgrade::{self, Upgrade};
 use crate::value::Timestamp;
 use std::marker::PhantomData;
 
@@ -67,6 +68,8 @@ pub trait Trigger: Sized {
     const VERSION: &'static str;
     /// Version of the state's layout, to be raised when it changes.
     const SCHEMA: u32 = 1;
+    /// The older layouts that it converts from.
+    const UPGRADES: &'static [Upgrade] = &[];
     /// It answers Purge or FireAndPurge. If it does so without saying it here, that is a
     /// mistake of the trigger's.
     const MAY_PURGE: bool = false;
@@ -198,6 +201,9 @@ impl<T: Trigger> Plugin for TriggerOf<T> {
     }
 
     fn serve(op: Op, f: Frame, _: &mut Columns<'static>, p: &T::Params) -> Option<Status> {
+        if op == Op::Upgrade {
+            return upgrade::serve(f, T::UPGRADES, 0);
+        }
         let answer = Answer::new(f);
         let block = Block::of(&f)?;
         let ops = f.slice::<Operation>(block.items, f.header().rows as usize)?;
@@ -242,7 +248,7 @@ impl<T: Trigger> Plugin for TriggerOf<T> {
         Manifest::new("trigger", T::NAME, T::VERSION)
             .inputs("inputs", <T::Record as Record<'_>>::FIELDS)
             .params(&T::Params::declared())
-            .state(T::State::KEPT, T::SCHEMA)
+            .state(T::State::KEPT, T::SCHEMA, T::UPGRADES)
             .flag("may_purge", T::MAY_PURGE)
             .flag("merges", T::MERGES)
             .done()

@@ -10,6 +10,7 @@ mod map;
 mod pair;
 mod process;
 mod trigger;
+pub(crate) mod upgrade;
 mod watermark;
 pub(crate) mod writer;
 

@@ -3,8 +3,9 @@
 use crate::aggregate::{Aggregate, Answers, Call, Kept};
 use crate::apply::Agenda;
 use crate::column::Record;
-use crate::frame::{Status, ACC_BYTES};
+use crate::frame::Status;
 use crate::refusal::Refusal;
+use crate::upgrade;
 
 /// Accumulators that vary in size: sets, sketches, lists. What the host keeps is what
 /// [`Encode`] wrote.
@@ -105,10 +106,5 @@ fn decode<A: Aggregate + Encode>(c: &Call<'_, A>, bytes: &[u8]) -> Result<A, Ref
 fn answer<A: Aggregate + Encode>(c: &Call<'_, A>, i: usize, acc: A, scratch: &mut Vec<u8>) -> Option<Status> {
     scratch.clear();
     acc.encode(scratch);
-    if scratch.len() > ACC_BYTES {
-        return Some(c.frame.refuse("accumulator is longer than 1 MiB"));
-    }
-    let padding = &[0; 3][..(4 - scratch.len() % 4) % 4];
-    let fits = c.frame.append(&[&(scratch.len() as u32).to_le_bytes(), scratch, padding]);
-    (!fits).then(|| c.frame.full(i))
+    upgrade::answer(&c.frame, i, scratch)
 }

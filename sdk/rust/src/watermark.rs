@@ -9,6 +9,7 @@ use crate::param::Params;
 use crate::plugin::{Op, Plugin};
 use crate::refusal::Refusal;
 use crate::state::{Slot, State, States};
+use crate::upgrade::{self, Upgrade};
 use crate::value::Timestamp;
 use std::marker::PhantomData;
 
@@ -46,6 +47,8 @@ pub trait Watermarks: Sized {
     const VERSION: &'static str;
     /// Version of the state's layout, to be raised when it changes.
     const SCHEMA: u32 = 1;
+    /// The older layouts that it converts from.
+    const UPGRADES: &'static [Upgrade] = &[];
 
     /// Columns of the source's records, beside their times: from `record!`, or `()`.
     type Record: for<'a> Record<'a>;
@@ -95,6 +98,7 @@ impl<W: Watermarks> Plugin for WatermarksOf<W> {
         match op {
             Op::Watermark => serve::<W, W::Record>(&f, |state, time, r| W::record(state, time, r, p)),
             Op::Tick => serve::<W, ()>(&f, |state, time, _| W::tick(state, time, p)),
+            Op::Upgrade => upgrade::serve(f, W::UPGRADES, 0),
             _ => None,
         }
     }
@@ -103,7 +107,7 @@ impl<W: Watermarks> Plugin for WatermarksOf<W> {
         Manifest::new("watermark", W::NAME, W::VERSION)
             .inputs("inputs", <W::Record as Record<'_>>::FIELDS)
             .params(&W::Params::declared())
-            .state(W::State::KEPT, W::SCHEMA)
+            .state(W::State::KEPT, W::SCHEMA, W::UPGRADES)
             .done()
     }
 }

@@ -151,15 +151,15 @@ fn the_first_mistake_of_a_declaration_is_named() {
     for (m, want) in [
         (Manifest::new("map", "A", &"v".repeat(65)), r#"map "A": a name matches [a-z][a-z0-9_-]{0,62}"#),
         (Manifest::new("pair", "a", &"v".repeat(65)), r#"pair "a": VERSION is longer than 64 bytes"#),
-        (new().state(true, 0), "SCHEMA counts from 1"),
-        (new().states(false, true, 1 << 31), "SCHEMA counts from 1"),
+        (new().state(true, 0, &[]), "SCHEMA counts from 1"),
+        (new().states(false, true, 1 << 31, &[]), "SCHEMA counts from 1"),
         (new().sides(&[("Odd", out)]), r#"side output "Odd": a name matches [a-z][a-z0-9_]{0,62}"#),
-        (new().sides(&[("late", out)]).state(true, 0), r#"side output "late": every step has an output of that name"#),
+        (new().sides(&[("late", out)]).state(true, 0, &[]), r#"side output "late": every step has an output of that name"#),
         (new().sides(&many), "there are 17 side outputs, at most 16 are allowed"),
         (new().inputs("records", &vec![column::Field::input::<i64>("x"); 65]), "there are 65 records, at most 64 are allowed"),
         (new().outputs("outputs", &[column::Field::output::<i64>("X")]), r#"output "X": a name matches [a-z][a-z0-9_]{0,62}"#),
     ] {
         assert_eq!(m.done().unwrap_err(), want);
     }
-    assert!(new().states(false, false, 0).sides(&many[..16]).done().is_ok());
+    assert!(new().states(false, false, 0, &[]).sides(&many[..16]).done().is_ok());
 }

@@ -59,7 +59,7 @@ pub struct Given<P: Process> {
 /// Drives a process function in tests as a host does. Each call is one on a fresh instance;
 /// states are the twin's.
 pub struct ProcessTwin<P: Process> {
-    args: Vec<Value>,
+    pub(super) args: Vec<Value>,
     kept: Kept,
     process: PhantomData<fn(P)>,
 }

@@ -25,7 +25,7 @@ pub struct TriggerTwin<T: Trigger> {
     pub watermark: Cell<i64>,
     pub now: Cell<i64>,
     pub ending: Cell<bool>,
-    args: Vec<Value>,
+    pub(super) args: Vec<Value>,
     trigger: PhantomData<fn(T)>,
 }
 

@@ -16,7 +16,7 @@ use std::ops::Range;
 /// Drives a watermark generator in tests as a host does, for one split. Each call is one on
 /// a fresh instance; the state is the twin's.
 pub struct WatermarksTwin<W: Watermarks> {
-    args: Vec<Value>,
+    pub(super) args: Vec<Value>,
     state: Vec<u8>,
     watermarks: PhantomData<fn(W)>,
 }
