@@ -1,6 +1,7 @@
 // A plug-in as JavaScript, and what a host does with it before any call of its kind.
 import { compile } from "./compile.js";
 import { Frame } from "./frame.js";
+import { upgraded } from "./upgrade.js";
 
 /** What the plug-in refused: op is the record, accumulator, firing, pair or operation, undefined for arguments. */
 export class Refusal extends Error {
@@ -28,11 +29,15 @@ export async function load(dir) {
   return { instantiate, manifest: JSON.parse(instance.text(instance.ask("tm_manifest"))) };
 }
 
+/** What plug-ins of a kind keep that have one sort of state. */
+const ONLY_SORT = { aggregate: "accumulator", trigger: "window", watermark: "split" };
+
 /** What the twins of all kinds share: a plug-in of one kind with a job's arguments. */
 export class Driver {
   /** Throws a Refusal where the plug-in refuses the arguments. */
   constructor(plugin, kind, args) {
     this.plugin = plugin;
+    this.kind = kind;
     this.spec = plugin.manifest[kind];
     if (!this.spec) throw new Error(`${plugin.manifest.name} has no member ${kind} in its manifest: it is of another kind`);
     const params = this.spec.params.map((p) => ({ ...p, nullable: true }));
@@ -45,6 +50,16 @@ export class Driver {
     }
     this.params = params;
     this.start();
+  }
+
+  /**
+   * Upgrades what a plug-in of an older schema has kept, a Uint8Array. what says of which
+   * sort it is: "accumulator", "key", "window" or "split"; only process functions have two.
+   * Throws a Refusal where it is refused, and an Error where what comes of a state depends on
+   * those before it.
+   */
+  upgrade(schema, old, what = ONLY_SORT[this.kind]) {
+    return upgraded(this, schema, old, what);
   }
 
   /** An instance that has been configured. */

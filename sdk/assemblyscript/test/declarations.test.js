@@ -51,6 +51,17 @@ test("what is wrong with a declaration", async () => {
     "a window assigner: fine",
     "65 inputs of an assigner: more than 64 inputs",
     "an assigner without a name: a name matches [a-z][a-z0-9_-]{0,62}",
+    "64 upgrades: fine",
+    "65 upgrades: more than 64 upgrades",
+    "an upgrade from the present schema: upgrade from schema 1: it must be at least 1 and below 1",
+    "an upgrade from schema 0: upgrade from schema 0: it must be at least 1 and below 2",
+    "two upgrades from one schema: upgrade from schema 1: there are two",
+    "an upgrade from what varied in size: upgrade from schema 1: it mixes accumulators of fixed and of varying size",
+    "an upgrade from what has a text: upgrade from schema 1: accumulator or state Named holds a reference: a fixed accumulator or state has no strings, arrays or other objects; use UpgradeBytes",
+    "upgrades of a process function: fine",
+    "upgrades without a state: it keeps no state, and has upgrades",
+    "a trigger's upgrade from a later schema: upgrade from schema 2: it must be at least 1 and below 1",
+    "a generator's upgrade without a state: it keeps no state, and has upgrades",
     "panic: tidemark: no plug-in is registered: call fixedAggregate, processFunction or the like at the top level",
   ]);
 });

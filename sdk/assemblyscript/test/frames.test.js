@@ -112,7 +112,7 @@ test("accumulators of varying size take no operations", async () => {
 
 test("a call of another kind, and one before the arguments are known", async () => {
   const twin = new PairTwin(await plugin("pairs")), items = twin.pairs([{ values: { n: 1 } }], [{ values: {} }]);
-  for (const name of ["tm_process", "tm_map", "tm_watermark", "tm_watermark_tick", "tm_trigger", "tm_assign", "tm_aggregate_add", "tm_aggregate_create", "tm_aggregate_merge", "tm_aggregate_result", "tm_aggregate_apply"]) {
+  for (const name of ["tm_process", "tm_map", "tm_watermark", "tm_watermark_tick", "tm_trigger", "tm_assign", "tm_aggregate_add", "tm_aggregate_create", "tm_aggregate_merge", "tm_aggregate_result", "tm_aggregate_apply", "tm_upgrade"]) {
     twin.export = name;
     assert.equal(status(twin, items, () => {}), BAD_FRAME, name);
   }

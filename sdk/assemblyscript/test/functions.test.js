@@ -62,6 +62,6 @@ test("manifests", () => {
   assert.deepEqual(pairs.manifest.pair, {
     left: types([["n", "int64"]]), right: types([["s", "string", true]]), outputs: types([["times", "int64"], ["text", "string"], ["at", "timestamp"]]), params: [],
   });
-  assert.deepEqual(splits.manifest.watermark, { inputs: types([["say", "timestamp", true], ["lag", "int64", true]]), params: [], state: { schema: 1 } });
+  assert.deepEqual(splits.manifest.watermark, { inputs: types([["say", "timestamp", true], ["lag", "int64", true]]), params: [], state: { schema: 2, upgrades: [{ schema: 1 }] } });
   assert.deepEqual(spans.manifest.assigner, { inputs: types([["size", "int64"], ["times", "int64"], ["step", "int64", true]]), params: [] });
 });

@@ -98,5 +98,5 @@ test("operations that do not fit wait for the next call, whole", () => {
 test("laws", () => new TriggerTwin(panes).pane(0, 10).laws(...says("", "fire", "timers", "forget", "both")));
 
 test("the manifest", () => {
-  assert.deepEqual(panes.manifest.trigger, { inputs: [{ name: "say", type: "string" }], params: [], state: { schema: 1 }, may_purge: true, merges: true });
+  assert.deepEqual(panes.manifest.trigger, { inputs: [{ name: "say", type: "string" }], params: [], state: { schema: 2, upgrades: [{ schema: 1 }] }, may_purge: true, merges: true });
 });

@@ -3,10 +3,11 @@ import { answer } from "./answer";
 import { Agenda } from "./apply";
 import { bindInputs } from "./column";
 import { Frame, Status } from "./frame";
-import { checkInputs, checkOutputs, checkSchema, Json } from "./manifest";
+import { checkInputs, checkOutputs, checkSchema, checkUpgrades, Json } from "./manifest";
 import { bindOutputs } from "./output";
 import { Op, Plugin } from "./plugin";
 import { Spec } from "./spec";
+import { serveUpgrades } from "./upgrade";
 
 /** A registered aggregate. */
 export abstract class Aggregate extends Plugin {
@@ -29,6 +30,7 @@ export abstract class Aggregate extends Plugin {
   check(): string | null {
     const s = this.own;
     let problem = checkSchema(s.schema);
+    if (problem === null) problem = checkUpgrades(s.schema, s.upgrades, this.width);
     if (problem === null) problem = checkInputs("input", s.inputs);
     return problem !== null ? problem : checkOutputs(s.outputs);
   }
@@ -40,6 +42,7 @@ export abstract class Aggregate extends Plugin {
     to.params(s.params);
     accumulator.int("width", this.width);
     accumulator.int("schema", s.schema);
+    accumulator.upgrades(s.upgrades, true);
     to.member("accumulator", accumulator.object());
     to.bool("order_insensitive", s.orderInsensitive);
     to.bool("exact", s.exact);
@@ -53,6 +56,7 @@ export abstract class Aggregate extends Plugin {
       case Op.MERGE: return this.merge(f);
       case Op.RESULT: return bindOutputs(f, this.own.outputs, f.groups) && this.openAccs(f) ? this.result(f) : Status.BAD_FRAME;
       case Op.APPLY: return this.agenda.open(f, this.own.inputs, this.own.outputs) ? this.apply(f, this.agenda) : Status.BAD_FRAME;
+      case Op.UPGRADE: return serveUpgrades(f, this.own.upgrades, this.width);
       default: return Status.BAD_FRAME;
     }
   }

@@ -66,5 +66,6 @@ export { ModuleSpec, Spec } from "./spec";
 export { BytesState, FixedState, State, Stateful } from "./state";
 export { Texts } from "./texts";
 export { Domain, Merged, NO_TIME, Pane, trigger, TriggerSpec } from "./trigger";
+export { KeptOf, Upgrade, UpgradeBytes, UpgradeFrom } from "./upgrade";
 export { variableAggregate } from "./variable";
 export { Timed, watermarkGenerator, WatermarkSpec } from "./watermark";

@@ -3,10 +3,11 @@
 import { answer } from "./answer";
 import { Frame, Status } from "./frame";
 import { ListBlock, Records } from "./list";
-import { checkSchema, Json } from "./manifest";
+import { checkSchema, checkUpgrades, Json } from "./manifest";
 import { Op, Plugin } from "./plugin";
 import { ModuleSpec } from "./spec";
 import { State } from "./state";
+import { serveUpgrades, Upgrade } from "./upgrade";
 
 /** The block of a frame as it lies in memory (abi/SPEC.md, section 3). */
 @unmanaged
@@ -31,6 +32,8 @@ export class Block {
 export abstract class Items extends Plugin {
   /** The states that the function keeps. */
   protected states: State[] = [];
+  /** The older layouts that it converts them from. */
+  protected upgrades: Upgrade[] = [];
 
   constructor(spec: ModuleSpec, what: string, kind: string, private served: Op, protected lists: Records[]) {
     super(spec, what, kind);
@@ -50,6 +53,7 @@ export abstract class Items extends Plugin {
   protected abstract show(i: u32): string | null;
 
   protected serve(o: Op, f: Frame): Status {
+    if (o == Op.UPGRADE) return serveUpgrades(f, this.upgrades, 0);
     return o == this.served ? this.loop(f, this.lists) : Status.BAD_FRAME;
   }
 
@@ -81,10 +85,17 @@ export function checkState(s: State | null, schema: i32): string | null {
   return s !== null && s.problem !== null ? s.problem : checkSchema(schema);
 }
 
+/** What is wrong with the upgrades of a function that keeps some states; null: nothing. */
+export function checkStateUpgrades(states: i32, schema: i32, upgrades: Upgrade[]): string | null {
+  if (states == 0 && upgrades.length > 0) return "it keeps no state, and has upgrades";
+  return checkUpgrades(schema, upgrades, -1);
+}
+
 /** Writes the member of a function with one state. */
-export function describeState(to: Json, s: State | null, schema: i32): void {
+export function describeState(to: Json, s: State | null, schema: i32, upgrades: Upgrade[]): void {
   if (s === null) return;
   const body = new Json();
   body.int("schema", schema);
+  body.upgrades(upgrades, false);
   to.member("state", body.object());
 }

@@ -6,10 +6,12 @@ import { jsonString } from "./json";
 import { Output } from "./output";
 import { Param } from "./param";
 import { ModuleSpec } from "./spec";
+import { Upgrade } from "./upgrade";
 
 const MAX_COLUMNS = 64;
 const MAX_NAME = 63;
 const MAX_VERSION = 64;
+const MAX_UPGRADES = 64;
 
 /** What is wrong with what every plug-in declares; null: nothing. */
 export function checkModule(s: ModuleSpec): string | null {
@@ -40,6 +42,21 @@ export function checkOutputs(outputs: Output[]): string | null {
 
 export function checkSchema(schema: i32): string | null {
   return schema < 1 ? "schema counts from 1" : null;
+}
+
+/** Of accumulators of a width, 0 if they vary; -1: of states. */
+export function checkUpgrades(schema: i32, upgrades: Upgrade[], width: i32): string | null {
+  if (upgrades.length > MAX_UPGRADES) return "more than 64 upgrades";
+  for (let i = 0; i < upgrades.length; i++) {
+    const u = upgrades[i], from = "upgrade from schema " + u.schema.toString();
+    if (u.schema < 1 || u.schema >= schema) return from + ": it must be at least 1 and below " + schema.toString();
+    if (u.problem !== null) return from + ": " + u.problem!;
+    if (width >= 0 && (u.width == 0) != (width == 0)) return from + ": it mixes accumulators of fixed and of varying size";
+    for (let k = 0; k < i; k++) {
+      if (upgrades[k].schema == u.schema) return from + ": there are two";
+    }
+  }
+  return null;
 }
 
 function checkColumns(what: string, names: string[]): string | null {
@@ -104,6 +121,18 @@ export class Json {
       list.push(c.object());
     }
     this.list("params", list);
+  }
+
+  /** Nothing if there are none. sized: of accumulators, which had a width. */
+  upgrades(upgrades: Upgrade[], sized: bool): void {
+    const list: string[] = [];
+    for (let i = 0; i < upgrades.length; i++) {
+      const u = new Json();
+      u.int("schema", upgrades[i].schema);
+      if (sized) u.int("width", upgrades[i].width);
+      list.push(u.object());
+    }
+    if (list.length > 0) this.list("upgrades", list);
   }
 
   list(name: string, items: string[]): void { this.member(name, "[" + items.join(",") + "]"); }

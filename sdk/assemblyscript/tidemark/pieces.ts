@@ -1,4 +1,5 @@
-import { Frame, MAX_COUNT } from "./frame";
+import { Bytes } from "./bytes";
+import { ACC_BYTES, Frame, MAX_COUNT, Status } from "./frame";
 
 /**
  * A row of accumulators or states that vary in size, as the host gives it (abi/SPEC.md,
@@ -27,4 +28,18 @@ export class Pieces {
   at(i: u32): usize { return this.data + load<u32>(this.offsets + 4 * i); }
 
   size(i: u32): i32 { return load<u32>(this.offsets + 4 * i, 4) - load<u32>(this.offsets + 4 * i); }
+}
+
+/** Appends piece i, an accumulator or an upgraded state, to the output area. */
+export function answerPiece(f: Frame, piece: Bytes, i: u32): Status {
+  const size = <u32>piece.length;
+  if (size > ACC_BYTES) return f.refuse("accumulator is longer than 1 MiB");
+  const need: u32 = 4 + ((size + 3) & ~3);
+  if (need > f.outCap - f.outUsed) return f.full(i);
+  const at = f.at(f.out + f.outUsed);
+  store<u32>(at + need - 4, 0); // the padding; overwritten where there is none
+  store<u32>(at, size);
+  memory.copy(at + 4, piece.at, size);
+  f.outUsed += need;
+  return Status.OK;
 }

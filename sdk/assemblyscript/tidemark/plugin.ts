@@ -7,7 +7,7 @@ import { checkModule, Json } from "./manifest";
 import { ModuleSpec } from "./spec";
 
 /** The calls that carry a frame (abi/SPEC.md, section 4). */
-export const enum Op { CONFIGURE, CREATE, ADD, MERGE, RESULT, APPLY, PROCESS, PAIR, MAP, WATERMARK, TICK, TRIGGER, ASSIGN }
+export const enum Op { CONFIGURE, CREATE, ADD, MERGE, RESULT, APPLY, PROCESS, PAIR, MAP, WATERMARK, TICK, TRIGGER, ASSIGN, UPGRADE }
 
 /** A registered plug-in. */
 export abstract class Plugin {

@@ -2,7 +2,7 @@
 import { answer, What } from "./answer";
 import { bindInputs, Input } from "./column";
 import { Frame, Row } from "./frame";
-import { Block, checkState, Items } from "./items";
+import { Block, checkState, checkStateUpgrades, Items } from "./items";
 import { jsonString } from "./json";
 import { Records } from "./list";
 import { checkInputs, checkNames, checkOutputs, Json } from "./manifest";
@@ -10,6 +10,7 @@ import { Output } from "./output";
 import { Op, register } from "./plugin";
 import { ModuleSpec } from "./spec";
 import { State, Stateful } from "./state";
+import { Upgrade } from "./upgrade";
 
 /** Bounds side outputs (abi/SPEC.md, section 2). */
 const MAX_SIDES = 16;
@@ -36,6 +37,8 @@ export class ProcessSpec extends ModuleSpec {
   windowState: State | null = null;
   /** The version of the states' layout, to be raised when it changes. */
   schema: i32 = 1;
+  /** The older layouts that it converts from. */
+  upgrades: Upgrade[] = [];
 }
 
 /** A further output: the job's sinks read it as STEP.NAME. */
@@ -123,6 +126,7 @@ export class ProcessFunction extends Items {
     if (records !== null) this.lists.push(records);
     if (left !== null) this.lists.push(left);
     if (right !== null) this.lists.push(right);
+    this.upgrades = own.upgrades;
     this.keep(own.keyState, What.STATE);
     this.keep(own.windowState, What.WINDOW_STATE);
     for (let i = 0; i < own.side.length; i++) own.side[i].number = i + 1;
@@ -136,6 +140,7 @@ export class ProcessFunction extends Items {
     if (s.keyState !== null && s.keyState === s.windowState) return "keyState and windowState are one state";
     let problem = checkState(s.keyState, s.schema);
     if (problem === null) problem = checkState(s.windowState, s.schema);
+    if (problem === null) problem = checkStateUpgrades(this.states.length, s.schema, s.upgrades);
     if (problem === null) problem = checkInputs("input", s.inputs);
     if (problem === null) problem = checkOutputs(s.outputs);
     for (let i = 0; i < this.lists.length && problem === null; i++) problem = checkInputs("record column", this.lists[i].columns);
@@ -178,6 +183,7 @@ export class ProcessFunction extends Items {
     state.bool("key", s.keyState !== null);
     state.bool("window", s.windowState !== null);
     state.int("schema", s.schema);
+    state.upgrades(s.upgrades, false);
     to.member("state", state.object());
   }
 

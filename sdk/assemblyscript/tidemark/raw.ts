@@ -22,6 +22,7 @@ export function tm_watermark(frame: i32): i32 { return serve(Op.WATERMARK, frame
 export function tm_watermark_tick(frame: i32): i32 { return serve(Op.TICK, frame); }
 export function tm_trigger(frame: i32): i32 { return serve(Op.TRIGGER, frame); }
 export function tm_assign(frame: i32): i32 { return serve(Op.ASSIGN, frame); }
+export function tm_upgrade(frame: i32): i32 { return serve(Op.UPGRADE, frame); }
 
 export function tm_manifest(): i64 {
   const p = registered;

@@ -1,6 +1,7 @@
 import { Input } from "./column";
 import { Output } from "./output";
 import { Param } from "./param";
+import { Upgrade } from "./upgrade";
 
 /** What the description of every plug-in has. It becomes the module's manifest. */
 export class ModuleSpec {
@@ -22,6 +23,8 @@ export class Spec extends ModuleSpec {
   outputs: Output[] = [];
   /** The version of the accumulator's layout, to be raised when it changes. */
   schema: i32 = 1;
+  /** The older layouts that it converts from. */
+  upgrades: Upgrade[] = [];
   /**
    * The result does not depend on the order of records and merges. Hosts need it to
    * share work between overlapping windows.

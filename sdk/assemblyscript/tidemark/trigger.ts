@@ -2,12 +2,13 @@
 import { answer, What } from "./answer";
 import { Input } from "./column";
 import { Frame, refuses, Row } from "./frame";
-import { Block, checkState, describeState, Items } from "./items";
+import { Block, checkState, checkStateUpgrades, describeState, Items } from "./items";
 import { Records } from "./list";
 import { checkInputs, Json } from "./manifest";
 import { Op, register } from "./plugin";
 import { ModuleSpec } from "./spec";
 import { State, Stateful } from "./state";
+import { Upgrade } from "./upgrade";
 
 /** The time that a timer belongs to. What goes by PROCESSING_TIME, the host's clock, differs from run to run. */
 export const enum Domain { EVENT_TIME, PROCESSING_TIME }
@@ -23,6 +24,8 @@ export class TriggerSpec extends ModuleSpec {
   state: State | null = null;
   /** The version of the state's layout, to be raised when it changes. */
   schema: i32 = 1;
+  /** The older layouts that it converts from. */
+  upgrades: Upgrade[] = [];
   /** It calls Pane.purge. If it does so without saying it here, that is a mistake of the trigger's. */
   mayPurge: bool = false;
 
@@ -154,13 +157,15 @@ export class Trigger extends Items {
   constructor(private own: TriggerSpec, private records: Records = new Records(own.inputs), private shown: Pane = new Pane()) {
     super(own, "trigger", "trigger", Op.TRIGGER, [records]);
     this.old = new Merged(shown);
+    this.upgrades = own.upgrades;
     this.keep(own.state, What.STATE);
   }
 
   check(): string | null {
     const s = this.own;
     if (s.element === null) return "element is null: it would never see a record";
-    const problem = checkState(s.state, s.schema);
+    let problem = checkState(s.state, s.schema);
+    if (problem === null) problem = checkStateUpgrades(this.states.length, s.schema, s.upgrades);
     return problem !== null ? problem : checkInputs("input", s.inputs);
   }
 
@@ -168,7 +173,7 @@ export class Trigger extends Items {
     const s = this.own;
     to.inputs("inputs", s.inputs);
     to.params(s.params);
-    describeState(to, s.state, s.schema);
+    describeState(to, s.state, s.schema, s.upgrades);
     to.bool("may_purge", s.mayPurge);
     to.bool("merges", s.merge !== null);
   }

@@ -1,8 +1,8 @@
 // Accumulators that vary in size: decoded, changed, encoded.
 import { Aggregate } from "./aggregate";
 import { Bytes, Reader } from "./bytes";
-import { ACC_BYTES, Frame, refuses, Status } from "./frame";
-import { Pieces } from "./pieces";
+import { Frame, refuses, Status } from "./frame";
+import { answerPiece, Pieces } from "./pieces";
 import { register } from "./plugin";
 import { Spec } from "./spec";
 
@@ -63,17 +63,7 @@ class Variable<A> extends Aggregate {
     const to = this.answer;
     to.clear();
     const why = this.accs[slot].encode(to);
-    if (refuses(why)) return f.refuse(why);
-    const size = <u32>to.length;
-    if (size > ACC_BYTES) return f.refuse("accumulator is longer than 1 MiB");
-    const need: u32 = 4 + ((size + 3) & ~3);
-    if (need > f.outCap - f.outUsed) return f.full(i);
-    const at = f.at(f.out + f.outUsed);
-    store<u32>(at + need - 4, 0); // the padding; overwritten where there is none
-    store<u32>(at, size);
-    memory.copy(at + 4, to.at, size);
-    f.outUsed += need;
-    return Status.OK;
+    return refuses(why) ? f.refuse(why) : answerPiece(f, to, i);
   }
 
   protected create(f: Frame): Status {

@@ -2,13 +2,14 @@
 import { answer, What } from "./answer";
 import { Input } from "./column";
 import { Frame, Row, Status } from "./frame";
-import { Block, checkState, describeState, Items } from "./items";
+import { Block, checkState, checkStateUpgrades, describeState, Items } from "./items";
 import { Records } from "./list";
 import { checkInputs, Json } from "./manifest";
 import { Output, TimeOutput } from "./output";
 import { Op, register } from "./plugin";
 import { ModuleSpec } from "./spec";
 import { State, Stateful } from "./state";
+import { Upgrade } from "./upgrade";
 
 /** Describes a watermark generator. */
 export class WatermarkSpec extends ModuleSpec {
@@ -18,6 +19,8 @@ export class WatermarkSpec extends ModuleSpec {
   state: State | null = null;
   /** The version of the state's layout, to be raised when it changes. */
   schema: i32 = 1;
+  /** The older layouts that it converts from. */
+  upgrades: Upgrade[] = [];
   /**
    * Is called by the clock, whose time is Timed.time, also when no record comes; null: the
    * clock says nothing. What a tick says depends on when it comes, so there are none where
@@ -66,18 +69,21 @@ export class Generator extends Items {
   constructor(private own: WatermarkSpec, private fn: (t: Timed) => string | null, private records: Records = new Records(own.inputs)) {
     super(own, "watermark generator", "watermark", Op.WATERMARK, [records]);
     this.shown = new Timed(records);
+    this.upgrades = own.upgrades;
     this.keep(own.state, What.STATE);
   }
 
   check(): string | null {
-    const problem = checkState(this.own.state, this.own.schema);
+    const s = this.own;
+    let problem = checkState(s.state, s.schema);
+    if (problem === null) problem = checkStateUpgrades(this.states.length, s.schema, s.upgrades);
     return problem !== null ? problem : checkInputs("input", this.own.inputs);
   }
 
   protected describe(to: Json): void {
     to.inputs("inputs", this.own.inputs);
     to.params(this.own.params);
-    describeState(to, this.own.state, this.own.schema);
+    describeState(to, this.own.state, this.own.schema, this.own.upgrades);
   }
 
   protected serve(o: Op, f: Frame): Status {

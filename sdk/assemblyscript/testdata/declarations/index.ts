@@ -1,7 +1,7 @@
 // Declarations that are wrong, each in one way, and what the SDK says of them.
 import {
   AssignerSpec, BoolOutput, BytesState, FixedState, Float64Param, Input, Int64Input, Int64Output, Int64Param, log, MapSpec, Output, PairSpec, Param,
-  ProcessSpec, Records, Row, SideOutput, Spec, StringParam, TriggerSpec, WatermarkSpec,
+  ProcessSpec, Records, Row, SideOutput, Spec, StringParam, TriggerSpec, Upgrade, UpgradeBytes, UpgradeFrom, WatermarkSpec,
 } from "tidemark";
 import { Assigner } from "tidemark/assigner";
 import { Fixed } from "tidemark/fixed";
@@ -88,3 +88,19 @@ watermark("a generator's input twice", { name: "a", inputs: [many[1], many[1]] }
 assigner("a window assigner", { name: "a", inputs: one });
 assigner("65 inputs of an assigner", { name: "a", inputs: many });
 assigner("an assigner without a name", { inputs: one });
+
+function from(schema: i32): Upgrade { return new UpgradeFrom<Nothing, Nothing>(schema, (old, now) => null); }
+function bytes(schema: i32): Upgrade { return new UpgradeBytes(schema, (old, what, now) => null); }
+const upgrades: Upgrade[] = [];
+for (let i = 1; i <= 65; i++) upgrades.push(from(i));
+say("64 upgrades", { name: "a", outputs: out, schema: 66, upgrades: upgrades.slice(0, 64) });
+say("65 upgrades", { name: "a", outputs: out, schema: 66, upgrades: upgrades });
+say("an upgrade from the present schema", { name: "a", outputs: out, upgrades: [from(1)] });
+say("an upgrade from schema 0", { name: "a", outputs: out, schema: 2, upgrades: [from(0)] });
+say("two upgrades from one schema", { name: "a", outputs: out, schema: 2, upgrades: [from(1), from(1)] });
+say("an upgrade from what varied in size", { name: "a", outputs: out, schema: 2, upgrades: [bytes(1)] });
+say("an upgrade from what has a text", { name: "a", outputs: out, schema: 2, upgrades: [new UpgradeFrom<Named, Nothing>(1, (old, now) => null)] });
+process("upgrades of a process function", { name: "a", outputs: out, windowState: new BytesState(), schema: 3, upgrades: [bytes(1), from(2)] });
+process("upgrades without a state", { name: "a", outputs: out, schema: 2, upgrades: [bytes(1)] });
+trigger("a trigger's upgrade from a later schema", { name: "a", element: (p) => null, state: new BytesState(), upgrades: [bytes(2)] });
+watermark("a generator's upgrade without a state", { name: "a", schema: 2, upgrades: [bytes(1)] });

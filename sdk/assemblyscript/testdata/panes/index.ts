@@ -1,5 +1,5 @@
 // A trigger that does what records say, and keeps the last text and their number.
-import { BytesState, Bytes, Domain, Merged, Pane, Reader, StringInput, trigger } from "tidemark";
+import { BytesState, Bytes, Domain, Merged, Pane, Reader, StringInput, trigger, UpgradeBytes } from "tidemark";
 
 const say = new StringInput("say");
 const state = new BytesState();
@@ -50,7 +50,13 @@ function merge(p: Pane, old: Merged): string | null {
 }
 
 trigger({
-  name: "panes", version: "1", inputs: [say], state: state, mayPurge: true,
+  name: "panes", version: "1", inputs: [say], state: state, mayPurge: true, schema: 2,
+  upgrades: [
+    new UpgradeBytes(1, (old, _what, now) => { // which was the number as a byte
+      now.uvarint(<u64>old.byte() + 1000);
+      return old.left > 0 ? "more than a byte" : null;
+    }),
+  ],
   element: element, timer: timer, merge: merge,
   clear: (p) => {
     p.deleteTimer(Domain.EVENT_TIME, p.last);
