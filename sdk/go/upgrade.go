@@ -39,9 +39,14 @@ func UpgradeFrom[Old, New any](schema int, convert func(old *Old, now *New) erro
 		}
 	}
 	oldWidth, width := int(widthOf[Old]()), int(widthOf[New]())
+	oldSize, size := int(reflect.TypeFor[Old]().Size()), int(reflect.TypeFor[New]().Size()) // of states
 	gaps := gapsIn(reflect.TypeFor[New](), uintptr(width))
-	return Upgrade{schema, oldWidth, func(b []byte, _ Kept) ([]byte, error) {
-		if len(b) != oldWidth {
+	return Upgrade{schema, oldWidth, func(b []byte, what Kept) ([]byte, error) {
+		want, n := oldWidth, width
+		if what != KeptAccumulator {
+			want, n = oldSize, size
+		}
+		if len(b) != want {
 			return nil, errOldWidth
 		}
 		// Copies, since bytes of a frame may lie on no boundary of these types.
@@ -52,7 +57,7 @@ func UpgradeFrom[Old, New any](schema int, convert func(old *Old, now *New) erro
 		}
 		out := unsafe.Slice((*byte)(unsafe.Pointer(&now[0])), width)
 		clearGaps(out, gaps)
-		return out, nil
+		return out[:n], nil
 	}}
 }
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// upgraded serves a frame of tm_upgrade with an output area of so many bytes.
-func upgraded(t *testing.T, u upgrades, width, schema, what int, states []Acc, room int) (status, uint32, []Acc) {
+// upgradedBy serves a frame of tm_upgrade with an output area of so many bytes.
+func upgradedBy(t *testing.T, u upgrades, width, schema, what int, states []Acc, room int) (status, uint32, []Acc) {
 	t.Helper()
 	mu.Lock()
 	defer mu.Unlock()
@@ -51,26 +51,37 @@ func TestUpgradeServesFrames(t *testing.T) {
 			return append([]byte{byte(what)}, b...), nil
 		}),
 	}
+	odd := upgrades{UpgradeFrom(1, func(o *int32, n *[3]int32) error { *n = [3]int32{1, *o, 3}; return nil })}
 	word := func(v uint64) Acc { return binary.LittleEndian.AppendUint64(nil, v) }
 	one := func(n uint64) Acc { return append(word(1), word(n)...) }
+	half := func(v ...uint32) (b Acc) {
+		for _, v := range v {
+			b = binary.LittleEndian.AppendUint32(b, v)
+		}
+		return b
+	}
 	for _, row := range []struct {
 		name                      string
+		u                         upgrades
 		width, schema, what, room int
 		states                    []Acc
 		st                        status
 		number                    uint32 // done, or op
 		want                      []Acc
 	}{
-		{"structs", 16, 1, 0, 4096, []Acc{word(5), word(6)}, ok, 0, []Acc{one(5), one(6)}},
-		{"bytes of windows", 0, 2, 2, 4096, []Acc{Acc("abc"), Acc("d")}, ok, 0, []Acc{Acc("\x02abc"), Acc("\x02d")}},
-		{"what fits", 0, 2, 1, 19, []Acc{Acc("abc"), Acc("d"), Acc("e")}, outputFull, 2, []Acc{Acc("\x01abc"), Acc("\x01d")}},
-		{"nothing fits", 0, 2, 1, 7, []Acc{Acc("abc")}, outputFull, 0, nil},
-		{"a refusal", 0, 2, 1, 4096, []Acc{Acc("abc"), {}}, refused, 1, []Acc{Acc("nothing was kept")}},
-		{"an old state of another size", 16, 1, 0, 4096, []Acc{Acc("abc")}, refused, 0, []Acc{Acc(errOldWidth)}},
-		{"a new one of another size", 24, 1, 0, 4096, []Acc{word(5)}, refused, 0, []Acc{Acc(errNewWidth)}},
-		{"an unknown schema", 16, 3, 0, 4096, []Acc{word(5)}, refused, 0, []Acc{Acc(errNoUpgrade)}},
+		{"structs", u, 16, 1, 0, 4096, []Acc{word(5), word(6)}, ok, 0, []Acc{one(5), one(6)}},
+		{"bytes of windows", u, 0, 2, 2, 4096, []Acc{Acc("abc"), Acc("d")}, ok, 0, []Acc{Acc("\x02abc"), Acc("\x02d")}},
+		{"what fits", u, 0, 2, 1, 19, []Acc{Acc("abc"), Acc("d"), Acc("e")}, outputFull, 2, []Acc{Acc("\x01abc"), Acc("\x01d")}},
+		{"nothing fits", u, 0, 2, 1, 7, []Acc{Acc("abc")}, outputFull, 0, nil},
+		{"a refusal", u, 0, 2, 1, 4096, []Acc{Acc("abc"), {}}, refused, 1, []Acc{Acc("nothing was kept")}},
+		{"an old state of another size", u, 16, 1, 0, 4096, []Acc{Acc("abc")}, refused, 0, []Acc{Acc(errOldWidth)}},
+		{"a new one of another size", u, 24, 1, 0, 4096, []Acc{word(5)}, refused, 0, []Acc{Acc(errNewWidth)}},
+		{"an unknown schema", u, 16, 3, 0, 4096, []Acc{word(5)}, refused, 0, []Acc{Acc(errNoUpgrade)}},
+		{"structs whose size is no multiple of 8, as accumulators", odd, 16, 1, 0, 4096, []Acc{half(5, 0)}, ok, 0, []Acc{half(1, 5, 3, 0)}},
+		{"and as states", odd, 0, 1, 1, 4096, []Acc{half(5), half(6)}, ok, 0, []Acc{half(1, 5, 3), half(1, 6, 3)}},
+		{"a state with the size of an accumulator", odd, 0, 1, 1, 4096, []Acc{half(5, 0)}, refused, 0, []Acc{Acc(errOldWidth)}},
 	} {
-		st, number, got := upgraded(t, u, row.width, row.schema, row.what, row.states, row.room)
+		st, number, got := upgradedBy(t, row.u, row.width, row.schema, row.what, row.states, row.room)
 		same := len(got) == len(row.want)
 		for i := range row.want {
 			same = same && bytes.Equal(got[i], row.want[i])
