@@ -14,17 +14,28 @@ import (
 //  1. near the limit, splits that are ahead of the one that is furthest behind are not
 //     read. That one always is, so time goes on, windows close, and there is room again.
 //     In an ordered replay the next row is that split's anyway.
-//  2. (Spilling to disk belongs here, once there are checkpoints.)
+//  2. with a disk for state (settings.state), which the limit counts, too, each task has left
+//     there long before what has no room in its part of the memory: see window.Spill.
 //  3. beyond the limit the job stops, with an error that says what holds so much. What it
-//     has written stays; windows that are open do not fire.
+//     has written stays; windows that are open do not fire. With checkpoints it takes a last
+//     one before, to go on from under a larger limit: see budget_stop.go.
 //
 // Tasks tell what they hold after each batch, so the limit may be passed by what one batch
-// of each brings. Safe for concurrent use.
+// of each brings, and with a last checkpoint by what is on its way in queues. Safe for
+// concurrent use.
 type budget struct {
 	limit int64
 	held  atomic.Int64
 
 	told atomic.Bool // that splits wait
+
+	// passed is closed when the limit is passed; nil: whoever passes it ends the job. most is
+	// what was held then.
+	passed chan struct{}
+	once   sync.Once
+	most   int64
+	// unsaved is why there is no checkpoint of the stop.
+	unsaved error
 
 	mu     sync.Mutex
 	lowest map[*sourceTask]stream.Time // watermark of its split that is furthest behind; MAX: it reads none
@@ -54,9 +65,31 @@ type share struct {
 func (s *share) set(bytes int64) error {
 	held := s.of.held.Add(bytes - s.held)
 	if s.held = bytes; held > s.of.limit {
-		return errOverBudget
+		return s.of.pass(held)
 	}
 	return nil
+}
+
+// pass notes that so much is held, more than the limit. An error ends the job at once.
+func (b *budget) pass(held int64) error {
+	if b.passed == nil {
+		return errOverBudget
+	}
+	b.once.Do(func() {
+		b.most = held
+		close(b.passed)
+	})
+	return nil
+}
+
+// over reports whether the limit has been passed, in a job that stops with a checkpoint.
+func (b *budget) over() bool {
+	select {
+	case <-b.passed:
+		return true
+	default:
+		return false
+	}
 }
 
 // behind takes the watermark of the split of a task that is furthest behind, MAX if it

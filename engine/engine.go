@@ -88,7 +88,7 @@ func (j *Job) prepare(ctx context.Context) (err error) {
 	if j.opts.Checkpoints != nil && j.graph.Settings.Checkpoint != nil {
 		j.keeper = newKeeper(j, j.opts.Checkpoints)
 		if c := j.opts.Restore; c != nil {
-			j.keeper.stats.Restored = c.Meta.ID
+			j.keeper.stats.Restored, j.keeper.goesOn = c.Meta.ID, c.Meta.ID
 		}
 		for _, t := range j.sinks {
 			t.keeper = j.keeper
@@ -138,6 +138,9 @@ func (j *Job) Run(ctx context.Context) (Report, error) {
 	run, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	j.fail = cancel
+	if j.keeper != nil {
+		j.budget.passed = make(chan struct{})
+	}
 	var writers, tasks, keeping sync.WaitGroup
 	for _, t := range j.sinks {
 		writers.Go(func() { j.labelled(run, writing, t.spec.ID, 0, func(context.Context) { t.run(cancel) }) })
@@ -160,6 +163,7 @@ func (j *Job) Run(ctx context.Context) (Report, error) {
 	enough := make(chan struct{})
 	if j.keeper != nil {
 		start(&keeping, saving, "", 0, func(ctx context.Context) error { return j.keeper.run(ctx, enough) })
+		keeping.Go(func() { j.stopOverBudget(run, enough) })
 	}
 	tasks.Wait()
 	close(enough)

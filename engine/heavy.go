@@ -73,7 +73,7 @@ func (j *Job) overBudget() error {
 	}
 	slices.SortStableFunc(all, func(a, b *heavy) int { return cmp.Compare(b.bytes, a.bytes) })
 	var b strings.Builder
-	fmt.Fprintf(&b, "the state of the job takes %s, its budget is %s (settings.state_budget)", size(j.budget.held.Load()), size(j.budget.limit))
+	fmt.Fprintf(&b, "the state of the job takes %s, its budget is %s (settings.state_budget)", size(max(j.budget.held.Load(), j.budget.most)), size(j.budget.limit))
 	for i, h := range all {
 		if i == namedSteps || h.bytes == 0 {
 			break
@@ -81,6 +81,9 @@ func (j *Job) overBudget() error {
 		fmt.Fprintf(&b, "; %s", j.describe(h))
 	}
 	fmt.Fprint(&b, ". What is written so far stays; open windows have not fired. Raise the budget, or hold less: shorter windows or gaps, less allowed_lateness, fewer keys, a null_key: drop, functions with accumulators of fixed size (docs/functions.md)")
+	if j.keeper != nil {
+		fmt.Fprint(&b, j.goesOn())
+	}
 	return fault.As(fault.ErrQuota, errors.New(b.String()))
 }
 

@@ -40,6 +40,8 @@ type keeper struct {
 	begun  time.Time // when that was
 	ended  time.Time // when it had come about or failed
 	failed int       // checkpoints one after the other that did not come about
+	goesOn uint64    // number of the one that the next run goes on from; 0: none
+	stop   bool      // it is of the job's stop
 
 	mu    sync.Mutex
 	stats CheckpointReport
@@ -48,7 +50,7 @@ type keeper struct {
 // want is a checkpoint that somebody waits for.
 type want struct {
 	kind checkpoint.Kind
-	last bool // if it comes about, it is the last
+	last bool // whether it comes about or not, no other follows
 	done chan error
 }
 
@@ -120,7 +122,7 @@ func (k *keeper) run(ctx context.Context, enough <-chan struct{}) error {
 				return nil // w finds that the job has ended
 			}
 			w.done <- err
-			if w.last && err == nil {
+			if w.last { // why the job ends is known already
 				<-ctx.Done()
 				return nil
 			}
@@ -155,17 +157,25 @@ func (j *Job) Checkpoint(ctx context.Context, kind checkpoint.Kind) error {
 // until then is shown and not done again, and waits for that for at most d. Without one, the
 // job will go on from the last that there is. The caller ends the job's context next.
 func (j *Job) Halt(ctx context.Context, d time.Duration) {
-	if j.keeper == nil {
-		return
+	if j.keeper != nil {
+		_ = j.halt(ctx, d) // told and counted like any other
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+}
+
+// halt is Halt of a job that takes checkpoints. The error says why there is no last one.
+func (j *Job) halt(ctx context.Context, d time.Duration) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	go func() { // ends with ctx
 		if j.opts.Env.Clock.Sleep(ctx, d) == nil {
-			cancel()
+			cancel(errTimeout)
 		}
 	}()
-	_ = j.checkpoint(ctx, want{kind: checkpoint.Stop, last: true, done: make(chan error, 1)}) // told and counted like any other
+	err := j.checkpoint(ctx, want{kind: checkpoint.Stop, last: true, done: make(chan error, 1)})
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 func (j *Job) checkpoint(ctx context.Context, w want) error {
@@ -219,6 +229,9 @@ func (k *keeper) take(ctx context.Context, kind checkpoint.Kind) error {
 	k.ended = k.now()
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if err == nil && kind != checkpoint.Savepoint { // a restart passes over these
+		k.goesOn, k.stop = k.last, kind == checkpoint.Stop
 	}
 	k.mu.Lock()
 	if err == nil {

@@ -8,7 +8,8 @@ import (
 )
 
 // pauses are the splits of a source task that must not be read now: those too far ahead of
-// an alignment group, or ahead of any other while the state budget runs out (K8). The time
+// an alignment group, or ahead of any other while the state budget runs out, or all of them
+// once it is passed (K8). The time
 // for which a split was paused does not count as quiet (S12).
 type pauses struct {
 	splits []bool
@@ -39,7 +40,14 @@ func (t *sourceTask) pause(now stream.Time) {
 
 // crowd marks the splits that are ahead while the state budget runs out. The split that is
 // furthest behind in the whole job never is, nor are idle ones, which hold nothing back.
+// Over the budget it marks all.
 func (t *sourceTask) crowd(paused []bool) {
+	if t.job.budget.over() {
+		for i := range paused {
+			paused[i] = true
+		}
+		return
+	}
 	low := stream.MaxTime
 	for _, s := range t.splits {
 		if !s.done && !s.out.Idle() {

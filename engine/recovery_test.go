@@ -31,6 +31,8 @@ type attempt struct {
 	stop  int           // batches after which it is cut off, 0: never
 	idle  time.Duration // after which it is cut off if it is not to be drained: it may have nothing to do
 	drain int64         // records after which a job that follows files is drained
+	once  bool          // no more than one checkpoint is asked for
+	taken func()        // called at each that comes about; nil: nothing is
 	disk  string        // a directory for state, none of which may stay in memory then; "": all does
 }
 
@@ -77,7 +79,7 @@ func (a attempt) run(ctx context.Context) (r result, err error) {
 				a.drain = 0
 				go func() { _ = j.Drain() }() // it may have ended by a cut
 			}
-			if a.every > 0 && n%a.every == 0 {
+			if a.every > 0 && n%a.every == 0 && !(a.once && n > a.every) {
 				select {
 				case want <- struct{}{}:
 				default:
@@ -89,6 +91,9 @@ func (a attempt) run(ctx context.Context) (r result, err error) {
 		case engine.Checkpointed:
 			if e.Err == nil {
 				taken.Add(1)
+				if a.taken != nil {
+					a.taken()
+				}
 			}
 		}
 	}})
@@ -160,25 +165,7 @@ func TestACutOffChangesNothing(t *testing.T) {
 	jobs := some(graphs)
 	for seed := range uint64(jobs) {
 		d := dice{rand.New(rand.NewPCG(seed, 1))}
-		yaml, files := strings.Replace(d.graph(), "stdout: {}", "file: {path: out/rows.jsonl}", 1), sim.NewFS(env.Real().Clock)
-		for _, name := range []string{"w1", "w3"} {
-			if strings.Contains(yaml, "\n  "+name+":") {
-				yaml += fmt.Sprintf("  of_%[1]s: {from: %[1]s, file: {path: out/%[1]s.jsonl}}\n", name)
-			}
-		}
-		for _, name := range []string{"in", "other"} {
-			for f := range 1 + d.IntN(3) {
-				var text strings.Builder
-				from, pace := d.IntN(3)*20_000, []int{10, 100, 300}[d.IntN(3)]
-				for i := range 20 + d.IntN(200) {
-					text.WriteString(record(fmt.Sprint("k", d.IntN(5)), 20_000+from+i*pace+d.IntN(6000), d.IntN(8)-2))
-					if d.IntN(20) == 0 {
-						text.WriteString(d.one("rubbish\n", `{"k":"x"}`+"\n", "\n"))
-					}
-				}
-				files.Put(fmt.Sprintf("/job/%s-%d.jsonl", name, f), []byte(text.String()))
-			}
-		}
+		yaml, files := d.replay()
 		base := attempt{files: files.Kill(), yaml: yaml, set: []string{fmt.Sprint("settings.batch.rows=", []int{1, 3, 10}[d.IntN(3)]), fmt.Sprint("parallelism=", 1+d.IntN(4)), fmt.Sprint("settings.queue=", 1+d.IntN(4))}}
 		disk := ""
 		if seed%3 == 0 && !strings.Contains(yaml, "kind: interval") {
@@ -195,6 +182,30 @@ func TestACutOffChangesNothing(t *testing.T) {
 	if restored < jobs {
 		t.Errorf("%d cuts, only %d of them behind a checkpoint of the same run", cuts, restored)
 	}
+}
+
+// replay is a random job over files, with its input.
+func (d dice) replay() (yaml string, files *sim.FS) {
+	yaml, files = strings.Replace(d.graph(), "stdout: {}", "file: {path: out/rows.jsonl}", 1), sim.NewFS(env.Real().Clock)
+	for _, name := range []string{"w1", "w3"} {
+		if strings.Contains(yaml, "\n  "+name+":") {
+			yaml += fmt.Sprintf("  of_%[1]s: {from: %[1]s, file: {path: out/%[1]s.jsonl}}\n", name)
+		}
+	}
+	for _, name := range []string{"in", "other"} {
+		for f := range 1 + d.IntN(3) {
+			var text strings.Builder
+			from, pace := d.IntN(3)*20_000, []int{10, 100, 300}[d.IntN(3)]
+			for i := range 20 + d.IntN(200) {
+				text.WriteString(record(fmt.Sprint("k", d.IntN(5)), 20_000+from+i*pace+d.IntN(6000), d.IntN(8)-2))
+				if d.IntN(20) == 0 {
+					text.WriteString(d.one("rubbish\n", `{"k":"x"}`+"\n", "\n"))
+				}
+			}
+			files.Put(fmt.Sprintf("/job/%s-%d.jsonl", name, f), []byte(text.String()))
+		}
+	}
+	return yaml, files
 }
 
 // The last checkpoint decides that all rows are to be seen. Of whatever is left to do then, the

@@ -119,6 +119,9 @@ func (t *sourceTask) replay(ctx context.Context) error {
 		}
 	}
 	for {
+		if err := t.stand(ctx); err != nil {
+			return err
+		}
 		if err := t.takePart(ctx); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tidemark/engine/stream"
@@ -248,4 +249,48 @@ func TestABatchHasTheRowsOfOneInput(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
 	}
+}
+
+// The first of two senders has filled its queue with rows that come behind those of the
+// second, which sends nothing more: it waits, until there is room for all.
+func TestNobodyWaitsForRoomThatIsWidened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := NewInbox(Config{Inputs: []int{0, 0}, Depth: 1, Rows: 10, Ordered: true, Pool: &Pool{}})
+		sent := 0
+		go func() {
+			for i := range 4 {
+				b := newBatch()
+				addRow(b, "k", int64(i), 100, 0)
+				b.Trailing = 100
+				if err := in.Send(t.Context(), 0, b); err != nil {
+					t.Error(err)
+				}
+				sent++
+			}
+		}()
+		synctest.Wait()
+		if b := in.Poll(); sent != 1 || b != nil {
+			t.Fatalf("%d batches are sent, %v has come", sent, b)
+		}
+		in.Widen()
+		synctest.Wait()
+		if sent != 4 {
+			t.Errorf("%d batches are sent", sent)
+		}
+		if b := in.Poll(); b != nil {
+			t.Errorf("%d rows came before those that may yet come", b.N)
+		}
+		end := newBatch()
+		end.Trailing, end.Next = stream.MaxTime, stream.LastSplit
+		if err := in.Send(t.Context(), 1, end); err != nil {
+			t.Error(err)
+		}
+		n := 0
+		for b := in.Poll(); b != nil; b = in.Poll() {
+			n += b.N
+		}
+		if n != 4 {
+			t.Errorf("%d rows", n)
+		}
+	})
 }

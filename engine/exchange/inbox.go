@@ -10,6 +10,7 @@ package exchange
 import (
 	"bytes"
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -141,6 +142,28 @@ func (in *Inbox) Send(ctx context.Context, sender int, batches ...*stream.Batch)
 	return nil
 }
 
+// Widen has no sender wait for room any more, now and later. A job that reads nothing more
+// calls it: a receiver may hold rows that come behind those of a sender that goes no further,
+// and whoever waits for room at that receiver would never get it. A queue then has a batch
+// more than its depth, or what comes of the batches in the queues of its sender. Any
+// goroutine may call it.
+func (in *Inbox) Widen() {
+	in.mu.Lock()
+	in.depth = math.MaxInt
+	in.mu.Unlock()
+	for _, q := range in.senders {
+		q.makeRoom()
+	}
+}
+
+// makeRoom lets a sender that waits look again.
+func (q *queue) makeRoom() {
+	select {
+	case q.space <- struct{}{}:
+	default:
+	}
+}
+
 // offer is Send if there is room.
 func (in *Inbox) offer(sender int, batches []*stream.Batch) bool {
 	if !in.put(in.senders[sender], sender, batches) {
@@ -234,10 +257,7 @@ func (in *Inbox) take(q *queue) *stream.Batch {
 	for i := range q.marks {
 		q.marks[i].behind = max(q.marks[i].behind-1, 0)
 	}
-	select {
-	case q.space <- struct{}{}:
-	default:
-	}
+	q.makeRoom()
 	return b
 }
 
