@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"slices"
 	"sort"
+	"sync/atomic"
 
 	"tidemark/engine/stream"
 )
@@ -13,6 +14,7 @@ type keyState struct {
 	key   []byte
 	since stream.Time // what time its key group stood at when it came
 	sides [2]buffer
+	epoch atomic.Uint32 // number of the last cut that has it, or came before it
 }
 
 // buffer is the records of one key and side, by time and among equal times by arrival.

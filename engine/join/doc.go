@@ -9,6 +9,7 @@
 //	call.go      pairs to rows: one call for many pairs, and who is to blame
 //	identity.go  the built-in pair function
 //	snapshot.go  the state as bytes
+//	cut.go       the state as it was at one moment, read while the join goes on
 //
 // Joins over windows (S115–S119) are a windowed step over both inputs; they use the same
 // pair functions.

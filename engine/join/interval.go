@@ -108,8 +108,10 @@ type Interval struct {
 	stores  [2]*store
 	queue   queue
 	ledger  [2]Ledger
-	pairs   int64 // made so far
-	refused int64 // of those, refused by the pair function
+	pairs   int64  // made so far
+	refused int64  // of those, refused by the pair function
+	epoch   uint32 // counts the cuts
+	cut     *cut   // the last one
 
 	caller  Caller
 	batch   *stream.Batch
@@ -262,6 +264,7 @@ func (j *Interval) record(b *stream.Batch, i int, side uint8) error {
 	if k == nil {
 		k = j.newKey(key, wm)
 	}
+	j.change(k)
 	own := &k.sides[side]
 	n := own.insert(entry{time: ts, row: row, null: st.null(row, j.notNull[side])})
 	if n == 0 {
@@ -401,6 +404,7 @@ func (j *Interval) advance(w stream.Time) {
 	j.passFloors()
 	for len(j.queue) > 0 && j.queue[0].due <= w {
 		b := j.queue[0]
+		j.change(b.owner)
 		l, retain, n := &j.ledger[b.side], j.retain[b.side], 0
 		for _, e := range b.list() {
 			if e.time.Add(retain) > w {
@@ -430,6 +434,7 @@ func (j *Interval) newKey(key []byte, at stream.Time) *keyState {
 		k, j.spare = j.spare[n-1], j.spare[:n-1]
 	}
 	k.key, k.since = append(k.key[:0], key...), at
+	k.epoch.Store(j.epoch) // no cut so far has it
 	for s := range k.sides {
 		b := &k.sides[s]
 		b.owner, b.side, b.at = k, uint8(s), -1
@@ -441,7 +446,7 @@ func (j *Interval) newKey(key []byte, at stream.Time) *keyState {
 // forget drops a key that nothing is kept of.
 func (j *Interval) forget(k *keyState) {
 	delete(j.keys, string(k.key))
-	if len(j.spare) < maxSpare && cap(k.sides[0].entries)+cap(k.sides[1].entries) <= maxSpareEntries {
+	if !j.cut.busy() && len(j.spare) < maxSpare && cap(k.sides[0].entries)+cap(k.sides[1].entries) <= maxSpareEntries {
 		j.spare = append(j.spare, k)
 	}
 }
@@ -458,7 +463,7 @@ func (j *Interval) tidy() {
 	for s, st := range j.stores {
 		switch {
 		case st.dead == st.N:
-			st.clear(j.kinds[s])
+			j.stores[s] = st.clear(j.kinds[s])
 		case st.dead > minDead && 2*st.dead > st.N:
 			j.compact(uint8(s), j.list())
 		}
@@ -466,6 +471,7 @@ func (j *Interval) tidy() {
 }
 
 func (j *Interval) compact(side uint8, keys []*keyState) {
+	j.changeAll() // rows get other numbers
 	j.stores[side] = j.stores[side].compact(j.kinds[side], keys, side)
 }
 

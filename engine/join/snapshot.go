@@ -1,7 +1,6 @@
 package join
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -50,57 +49,38 @@ func (s *standing) fields() []*int64 {
 	return all
 }
 
-// Freeze takes the state between two batches. It writes it at once.
+// Freeze takes a cut between two batches. It is quick; see change for what it costs behind
+// it. If an earlier cut has been neither read nor released, it is written first, which takes
+// the longer.
 func (j *Interval) Freeze() state.Cut {
+	j.cut.finish()
 	w := state.Writer{Buf: slices.Clone(layout[:])}
 	s := standing{j.wm, j.pairs, j.refused, j.ledger}
 	w.I64(int64(s.wm))
 	for _, f := range s.fields() {
 		w.I64(*f)
 	}
-	cut := state.Pieces{Task: w.Buf}
-	groups := make([][]*keyState, max(j.cfg.Groups, 1))
-	for _, k := range j.keys {
-		g := j.groupOf(stream.KeyHash(k.key))
-		groups[g] = append(groups[g], k)
-	}
-	failures := j.cfg.Breaker.Freeze()
-	for g, keys := range groups {
-		w := state.Writer{Buf: slices.Clone(layout[:])}
-		j.writeKeys(&w, keys)
-		if failures(g, &w) || len(keys) > 0 {
-			cut.Groups = append(cut.Groups, state.GroupCut{Group: g, Floor: max(j.wm, j.floor(g)), State: w.Buf})
-		}
-	}
-	return cut.Cut()
-}
-
-func (j *Interval) writeKeys(w *state.Writer, keys []*keyState) {
-	slices.SortFunc(keys, func(a, b *keyState) int { return bytes.Compare(a.key, b.key) })
-	w.Len(len(keys))
-	for _, k := range keys {
-		w.Bytes(k.key)
-		for s := range k.sides {
-			list := k.sides[s].list()
-			w.Len(len(list))
-			for _, e := range list {
-				w.I64(int64(e.time))
-				w.Bool(e.paired)
-				w.U32(uint32(j.stores[s].split[e.row]))
-				w.I64(j.stores[s].pos[e.row])
+	j.epoch++
+	c, floors, failures := j.newCut(), j.floors, j.cfg.Breaker.Freeze()
+	j.cut = c
+	return state.Cut{Task: w.Buf, Groups: func(yield func(state.GroupCut, error) bool) {
+		c.finish()
+		var w state.Writer
+		for g := range c.written {
+			w.Buf = append(w.Buf[:0], layout[:]...)
+			keys := c.group(g, &w)
+			if failed := failures(g, &w); !failed && keys == 0 {
+				continue
+			}
+			floor := s.wm
+			if f, ok := floors[g]; ok {
+				floor = max(floor, f)
+			}
+			if !yield(state.GroupCut{Group: g, Floor: floor, State: w.Buf}, nil) {
+				return
 			}
 		}
-	}
-	for s, st := range j.stores {
-		var c stream.Columns
-		c.Reset(j.kinds[s])
-		for _, k := range keys {
-			for _, e := range k.sides[s].list() {
-				c.AppendRow(&st.Columns, int(e.row))
-			}
-		}
-		w.Columns(&c)
-	}
+	}, Release: c.close}
 }
 
 var (

@@ -1,6 +1,8 @@
 package join
 
 import (
+	"slices"
+
 	"tidemark/engine/state"
 	"tidemark/engine/stream"
 )
@@ -15,6 +17,7 @@ type store struct {
 	pos   []int64
 	text  []uint32 // bytes in the blob
 	dead  int      // records that are in no buffer
+	lent  bool     // a cut may read what it holds
 }
 
 func newStore(kinds []stream.Kind) *store {
@@ -79,10 +82,26 @@ func (s *store) null(row uint32, notNull []int) bool {
 
 func (s *store) place(row uint32) Place { return Place{s.split[row], s.pos[row]} }
 
-// clear drops all records and keeps the memory.
-func (s *store) clear(kinds []stream.Kind) {
+// clear returns a store without records, in the memory of this one if nobody reads that.
+func (s *store) clear(kinds []stream.Kind) *store {
+	if s.lent {
+		return newStore(kinds)
+	}
 	s.Reset(kinds)
 	s.time, s.split, s.pos, s.text, s.dead = s.time[:0], s.split[:0], s.pos[:0], s.text[:0], 0
+	return s
+}
+
+// frozen is the store as it is now, for others to read: rows that are appended lie behind its
+// own.
+func (s *store) frozen() store {
+	s.lent = true
+	f := *s
+	f.Cols = slices.Clone(s.Cols)
+	for i := range f.Cols {
+		f.Cols[i].Valid = slices.Clone(f.Cols[i].Valid) // one word has bits of several rows
+	}
+	return f
 }
 
 // textOfRow is how much text a row has.

@@ -1,0 +1,205 @@
+package join
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"tidemark/engine/state"
+	"tidemark/engine/stream"
+)
+
+// A cut is taken by freezing and copying on first touch. Freeze notes which keys there are,
+// and the length of the tables, which are only appended to; a table that is compacted or
+// cleared gets other arrays. Before the join changes anything of a key for the first time
+// since, it writes the key down as it was (change); whoever reads the cut writes the others.
+
+// cut is the keys of a join as they were at one moment.
+type cut struct {
+	epoch  uint32
+	kinds  [2][]stream.Kind
+	stores [2]store
+
+	mu   sync.Mutex  // of left; held by whoever writes keys that are left
+	left []*keyState // that have not been looked at
+	done atomic.Bool // none is left
+	// written has a lock for each key group, so that the join, which writes a key, hardly ever
+	// waits for the reader.
+	written []writtenKeys
+}
+
+// writtenKeys is the keys of a group as they came.
+type writtenKeys struct {
+	mu           sync.Mutex
+	closed       bool // nobody reads the cut any more
+	state.Writer      // what the cut says of each: the key and its records
+	rows         [2][]uint32
+	spans        []span
+}
+
+// span is where a key lies in the bytes, and its records in the rows.
+type span struct {
+	prefix   uint64 // the beginning of the key: of most pairs it decides
+	from, to int
+	row, end [2]int
+}
+
+// chunk is how many keys are written before another Freeze or close, which are rare, may have
+// the lock.
+const chunk = 4096
+
+// newCut freezes what there is of a join.
+func (j *Interval) newCut() *cut {
+	c := &cut{epoch: j.epoch, kinds: j.kinds, left: make([]*keyState, 0, len(j.keys)), written: make([]writtenKeys, max(j.cfg.Groups, 1))}
+	for _, k := range j.keys {
+		c.left = append(c.left, k)
+	}
+	for s, st := range j.stores {
+		c.stores[s] = st.frozen()
+	}
+	return c
+}
+
+// change must be called before anything of a key is changed: its records, whether they are
+// paired, that it is there. Without a cut that is read it costs a comparison.
+func (j *Interval) change(k *keyState) {
+	if k.epoch.Load() != j.epoch {
+		j.cut.write(k)
+	}
+}
+
+// changeAll is change for all keys.
+func (j *Interval) changeAll() {
+	for _, k := range j.keys {
+		j.change(k)
+	}
+}
+
+// busy reports whether keys are yet to be written: one that goes is not used again.
+func (c *cut) busy() bool { return c != nil && !c.done.Load() }
+
+// write writes a key unless that has been done. The join and the reader call it.
+func (c *cut) write(k *keyState) {
+	if k.epoch.Load() == c.epoch {
+		return
+	}
+	g := &c.written[stream.KeyGroup(stream.KeyHash(k.key), len(c.written))]
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if k.epoch.Load() == c.epoch {
+		return
+	}
+	if !g.closed {
+		g.add(k, &c.stores)
+	}
+	k.epoch.Store(c.epoch)
+}
+
+// add writes a key.
+func (g *writtenKeys) add(k *keyState, stores *[2]store) {
+	at := span{prefix: prefix(k.key), from: len(g.Buf)}
+	g.Bytes(k.key)
+	for s := range k.sides {
+		list, st := k.sides[s].list(), &stores[s]
+		at.row[s] = len(g.rows[s])
+		g.Len(len(list))
+		for _, e := range list {
+			g.I64(int64(e.time))
+			g.Bool(e.paired)
+			g.U32(uint32(st.split[e.row]))
+			g.I64(st.pos[e.row])
+			g.rows[s] = append(g.rows[s], e.row)
+		}
+		at.end[s] = len(g.rows[s])
+	}
+	at.to = len(g.Buf)
+	g.spans = append(g.spans, at)
+}
+
+// some writes at most n of the keys that are left, and reports whether there are more.
+func (c *cut) some(n int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for ; n > 0 && len(c.left) > 0; n-- {
+		k := c.left[len(c.left)-1]
+		c.left = c.left[:len(c.left)-1]
+		c.write(k)
+	}
+	if len(c.left) > 0 {
+		return true
+	}
+	c.done.Store(true)
+	return false
+}
+
+// finish writes all keys that are left. Behind it nothing of the cut changes with the join.
+func (c *cut) finish() {
+	for c != nil && c.some(chunk) {
+	}
+}
+
+// group writes the keys of a group, in order, and returns how many they are. Each group is
+// written once.
+func (c *cut) group(n int, w *state.Writer) int {
+	g := &c.written[n]
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	slices.SortFunc(g.spans, g.compare)
+	w.Len(len(g.spans))
+	for _, s := range g.spans {
+		w.Buf = append(w.Buf, g.Buf[s.from:s.to]...)
+	}
+	for side := range c.stores {
+		var t stream.Columns
+		t.Reset(c.kinds[side])
+		for _, s := range g.spans {
+			for _, row := range g.rows[side][s.row[side]:s.end[side]] {
+				t.AppendRow(&c.stores[side].Columns, int(row))
+			}
+		}
+		w.Columns(&t)
+	}
+	keys := len(g.spans)
+	g.free()
+	return keys
+}
+
+func (g *writtenKeys) compare(a, b span) int {
+	if a.prefix != b.prefix {
+		return cmp.Compare(a.prefix, b.prefix)
+	}
+	return bytes.Compare(g.key(a), g.key(b))
+}
+
+func (g *writtenKeys) key(s span) []byte {
+	return g.Buf[s.from+4:][:binary.LittleEndian.Uint32(g.Buf[s.from:])]
+}
+
+// prefix is the first bytes of a key as a number in the same order.
+func prefix(key []byte) uint64 {
+	var p [8]byte
+	copy(p[:], key)
+	return binary.BigEndian.Uint64(p[:])
+}
+
+func (g *writtenKeys) free() { g.Buf, g.rows, g.spans = nil, [2][]uint32{}, nil }
+
+// close lets go of everything.
+func (c *cut) close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left = nil
+	c.done.Store(true)
+	for i := range c.written {
+		g := &c.written[i]
+		g.mu.Lock()
+		g.closed = true
+		g.free()
+		g.mu.Unlock()
+	}
+	c.stores = [2]store{}
+	return nil
+}
