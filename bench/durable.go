@@ -77,7 +77,7 @@ func (d *durable) run(ctx context.Context) (report engine.Report, err error) {
 	go func() {
 		defer close(done)
 		for range due {
-			_ = j.Checkpoint(ctx, checkpoint.Periodic) // who needs it sees whether there is one; it is refused at the job's end
+			_, _ = j.Checkpoint(ctx, checkpoint.Periodic) // who needs it sees whether there is one; it is refused at the job's end
 		}
 	}()
 	report, err = j.Run(ctx)

@@ -50,9 +50,19 @@ type keeper struct {
 // want is a checkpoint that somebody waits for.
 type want struct {
 	kind checkpoint.Kind
-	last bool // whether it comes about or not, no other follows
-	done chan error
+	last bool // the job stops behind it
+	done chan taken
 }
+
+// taken is what has become of one.
+type taken struct {
+	id  uint64
+	err error
+}
+
+// final reports whether no other checkpoint follows. A job that cannot be stopped behind a
+// savepoint goes on; where the stop is decided it is, with a last checkpoint or without.
+func (w *want) final(err error) bool { return w.last && (err == nil || w.kind == checkpoint.Stop) }
 
 // part is what a task contributes to a checkpoint.
 type part struct {
@@ -92,7 +102,6 @@ func newKeeper(j *Job, log *checkpoint.Log) *keeper {
 // returns ends the job.
 func (k *keeper) run(ctx context.Context, enough <-chan struct{}) error {
 	defer k.clear()
-	defer close(k.over)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() { // ends with ctx
@@ -111,26 +120,35 @@ func (k *keeper) run(ctx context.Context, enough <-chan struct{}) error {
 		default:
 		}
 	})()
+	err := k.serve(ctx)
+	close(k.over)
+	if err == nil {
+		<-ctx.Done() // a job that stops ends when it is told to
+	}
+	return err
+}
+
+// serve takes checkpoints as they are wanted, and as their time comes.
+func (k *keeper) serve(ctx context.Context) error {
 	for {
 		var err error
 		select {
 		case <-ctx.Done():
 			return nil
 		case w := <-k.wants:
-			err = k.take(ctx, w.kind)
+			err = k.take(ctx, w.kind, w.last)
 			if err != nil && ctx.Err() != nil {
 				return nil // w finds that the job has ended
 			}
-			w.done <- err
-			if w.last { // why the job ends is known already
-				<-ctx.Done()
+			w.done <- taken{k.last, err}
+			if w.final(err) {
 				return nil
 			}
 		case <-k.ticks:
 			if !due(k.now(), k.begun, k.ended, &k.rules) {
 				continue
 			}
-			err = k.take(ctx, checkpoint.Periodic)
+			err = k.take(ctx, checkpoint.Periodic, false)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -149,8 +167,15 @@ func (k *keeper) run(ctx context.Context, enough <-chan struct{}) error {
 
 // Checkpoint takes a checkpoint now, behind one that is being taken. Any goroutine may call it
 // while the job runs; the error says why there is none.
-func (j *Job) Checkpoint(ctx context.Context, kind checkpoint.Kind) error {
-	return j.checkpoint(ctx, want{kind: kind, done: make(chan error, 1)})
+func (j *Job) Checkpoint(ctx context.Context, kind checkpoint.Kind) (id uint64, err error) {
+	return j.checkpoint(ctx, want{kind: kind})
+}
+
+// HaltSaved is Halt with a savepoint: it, and what the job goes on from if nobody says
+// otherwise, are of one moment, and what sinks show then is what was done until that moment.
+// If there is no savepoint the job goes on as if nobody had asked.
+func (j *Job) HaltSaved(ctx context.Context) (savepoint uint64, err error) {
+	return j.checkpoint(ctx, want{kind: checkpoint.Savepoint, last: true})
 }
 
 // Halt prepares a running job for its stop: it takes a last checkpoint, so that what was done
@@ -171,37 +196,38 @@ func (j *Job) halt(ctx context.Context, d time.Duration) error {
 			cancel(errTimeout)
 		}
 	}()
-	err := j.checkpoint(ctx, want{kind: checkpoint.Stop, last: true, done: make(chan error, 1)})
+	_, err := j.checkpoint(ctx, want{kind: checkpoint.Stop, last: true})
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return err
 }
 
-func (j *Job) checkpoint(ctx context.Context, w want) error {
+func (j *Job) checkpoint(ctx context.Context, w want) (id uint64, err error) {
 	k := j.keeper
 	if k == nil {
-		return fault.Conflictf("the job takes no checkpoints: settings.checkpoint is not set")
+		return 0, fault.Conflictf("the job takes no checkpoints: settings.checkpoint is not set")
 	}
+	w.done = make(chan taken, 1)
 	select {
 	case k.wants <- w:
 	case <-k.over:
-		return errEnded
+		return 0, errEnded
 	case <-ctx.Done():
-		return ctx.Err()
+		return 0, ctx.Err()
 	}
 	select {
-	case err := <-w.done:
-		return err
+	case t := <-w.done:
+		return t.id, t.err
 	case <-k.over:
 		select {
-		case err := <-w.done: // it was the last
-			return err
+		case t := <-w.done: // it was the last
+			return t.id, t.err
 		default:
-			return errEnded
+			return 0, errEnded
 		}
 	case <-ctx.Done():
-		return ctx.Err()
+		return 0, ctx.Err()
 	}
 }
 
@@ -222,15 +248,17 @@ func (k *keeper) look() time.Duration { return min(max(k.rules.Interval/10, leas
 
 func (k *keeper) now() time.Time { return k.job.opts.Env.Clock.Now() }
 
-// take takes one checkpoint.
-func (k *keeper) take(ctx context.Context, kind checkpoint.Kind) error {
+// take takes one checkpoint. Of a savepoint that is the last one there is a twin for the job
+// itself, to go on from: a restart passes over savepoints.
+func (k *keeper) take(ctx context.Context, kind checkpoint.Kind, last bool) error {
 	k.begun = k.now()
-	size, err := k.attempt(ctx, kind)
+	twin := last && kind == checkpoint.Savepoint
+	size, err := k.attempt(ctx, kind, twin)
 	k.ended = k.now()
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err == nil && kind != checkpoint.Savepoint { // a restart passes over these
+	if err == nil && kind != checkpoint.Savepoint {
 		k.goesOn, k.stop = k.last, kind == checkpoint.Stop
 	}
 	k.mu.Lock()
@@ -256,7 +284,7 @@ func (k *keeper) report() *CheckpointReport {
 }
 
 // attempt has all tasks take their parts, writes them, and decides.
-func (k *keeper) attempt(ctx context.Context, kind checkpoint.Kind) (size int64, err error) {
+func (k *keeper) attempt(ctx context.Context, kind checkpoint.Kind, twin bool) (size int64, err error) {
 	w := k.log.Begin(k.job.meta(kind))
 	defer func() {
 		if err != nil {
@@ -299,7 +327,11 @@ func (k *keeper) attempt(ctx context.Context, kind checkpoint.Kind) (size int64,
 	if err := k.publish(ctx, w, m.done()); err != nil {
 		return 0, err
 	}
-	if kind == checkpoint.Savepoint {
+	if twin {
+		if err := k.twin(ctx, w.Checkpoint()); err != nil {
+			return 0, err
+		}
+	} else if kind == checkpoint.Savepoint {
 		return size, nil // a restart passes over it: what it has is decided with the next checkpoint
 	}
 	for _, i := range k.job.epochsOf.Commit {
@@ -334,6 +366,21 @@ func (k *keeper) publish(ctx context.Context, w *checkpoint.Writer, r Report) er
 	}
 	w.Meta().Summary = summary(&r)
 	return w.Publish(ctx)
+}
+
+// twin has a checkpoint of the job's stop consist of what a savepoint consists of.
+func (k *keeper) twin(ctx context.Context, of *checkpoint.Checkpoint) error {
+	w := k.log.Begin(k.job.meta(checkpoint.Stop))
+	w.Meta().Taken, w.Meta().Summary = of.Meta.Taken, of.Meta.Summary
+	for _, ref := range of.Refs() {
+		if err := w.Reuse(ref); err != nil {
+			return errors.Join(err, w.Abandon(context.WithoutCancel(ctx)))
+		}
+	}
+	if err := w.Publish(ctx); err != nil {
+		return errors.Join(err, w.Abandon(context.WithoutCancel(ctx)))
+	}
+	return nil
 }
 
 var errTimeout = fault.As(fault.ErrExternal, errors.New("the checkpoint has taken too long (settings.checkpoint.timeout)"))

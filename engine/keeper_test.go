@@ -98,7 +98,7 @@ func TestAJobThatWasDrainedIsDrainedBehindARestore(t *testing.T) {
 					s.in <- block{from: i, end: true}
 				}
 			}
-			if err := j.keeper.take(ctx, checkpoint.Periodic); err != nil {
+			if err := j.keeper.take(ctx, checkpoint.Periodic, false); err != nil {
 				t.Fatal(err)
 			}
 			for _, s := range j.sinks {
@@ -147,7 +147,7 @@ func TestCheckpointsBehindOneOfAnotherLog(t *testing.T) {
 		}()
 		<-read
 		for i := range 3 {
-			if err := j.Checkpoint(ctx, checkpoint.Periodic); err != nil {
+			if _, err := j.Checkpoint(ctx, checkpoint.Periodic); err != nil {
 				t.Fatalf("%s, checkpoint %d: %v", dir, i, err)
 			}
 		}

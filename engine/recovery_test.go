@@ -32,16 +32,23 @@ type attempt struct {
 	idle  time.Duration // after which it is cut off if it is not to be drained: it may have nothing to do
 	drain int64         // records after which a job that follows files is drained
 	once  bool          // no more than one checkpoint is asked for
+	halt  bool          // that is a savepoint, and some batches behind it the job is cut off
+	from  uint64        // number of the savepoint to go on from; 0: the last checkpoint
 	taken func()        // called at each that comes about; nil: nothing is
 	disk  string        // a directory for state, none of which may stay in memory then; "": all does
 }
 
 var errCut = errors.New("cut off")
 
+// behindHalt is how many batches are read behind a savepoint that stops a job, before it is
+// cut off.
+const behindHalt = 3
+
 // result is what a run has left behind.
 type result struct {
 	report engine.Report
-	taken  int // checkpoints of this run
+	taken  int    // checkpoints of this run
+	saved  uint64 // number of the savepoint that stopped it
 }
 
 func (a attempt) run(ctx context.Context) (r result, err error) {
@@ -64,9 +71,14 @@ func (a attempt) run(ctx context.Context) (r result, err error) {
 	if err != nil || len(warnings) > 0 {
 		return r, errors.Join(err, fmt.Errorf("warnings %v", warnings))
 	}
+	if a.from > 0 {
+		if last, err = log.Load(ctx, a.from); err != nil {
+			return r, err
+		}
+	}
 	run, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
-	var batches, taken atomic.Int64
+	var batches, taken, halted atomic.Int64
 	read := map[string]int64{}
 	var j *engine.Job
 	want := make(chan struct{}, 1)
@@ -85,7 +97,7 @@ func (a attempt) run(ctx context.Context) (r result, err error) {
 				default:
 				}
 			}
-			if a.stop > 0 && n >= a.stop {
+			if h := int(halted.Load()); a.stop > 0 && n >= a.stop || h > 0 && n >= h+behindHalt {
 				cut(errCut)
 			}
 		case engine.Checkpointed:
@@ -111,7 +123,14 @@ func (a attempt) run(ctx context.Context) (r result, err error) {
 	go func() {
 		defer close(done)
 		for range want {
-			_ = j.Checkpoint(run, checkpoint.Periodic) // refused at the end of the job
+			if !a.halt {
+				_, _ = j.Checkpoint(run, checkpoint.Periodic) // refused at the end of the job
+				continue
+			}
+			if id, err := j.HaltSaved(run); err == nil {
+				r.saved = id
+				halted.Store(batches.Load())
+			}
 		}
 	}()
 	r.report, err = j.Run(run)
@@ -181,6 +200,62 @@ func TestACutOffChangesNothing(t *testing.T) {
 	}
 	if restored < jobs {
 		t.Errorf("%d cuts, only %d of them behind a checkpoint of the same run", cuts, restored)
+	}
+}
+
+// A job that is stopped behind a savepoint shows what was done until then and no more, though
+// it goes on for a while. Whoever goes on then, from where the job stopped or from the
+// savepoint, at any parallelism, leaves behind what an undisturbed run leaves.
+func TestAStopBehindASavepoint(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	stops, jobs := 0, some(graphs)
+	for seed := range uint64(jobs) {
+		d := dice{rand.New(rand.NewPCG(seed, 5))}
+		yaml, files := d.replay()
+		base := attempt{files: files.Kill(), yaml: yaml, set: []string{"settings.batch.rows=3", fmt.Sprint("parallelism=", 1+d.IntN(4)), "settings.queue=2"}}
+		clean, err := base.run(ctx)
+		if err != nil {
+			t.Fatalf("seed %d, undisturbed: %v\n%s", seed, err, yaml)
+		}
+		a := base
+		a.files, a.every, a.once, a.halt = files.Kill(), 4+d.IntN(12), true, true
+		r, err := a.run(ctx)
+		if err == nil { // there was less to read
+			continue
+		}
+		if !errors.Is(err, errCut) || r.saved == 0 {
+			t.Fatalf("seed %d: %v, %+v\n%s", seed, err, r, yaml)
+		}
+		stops++
+		if kinds := saved(t, a.files); !slices.Equal(kinds, []checkpoint.Kind{checkpoint.Savepoint, checkpoint.Stop}) {
+			t.Fatalf("seed %d: checkpoints %v", seed, kinds)
+		}
+		for _, name := range a.files.Files() {
+			if strings.HasPrefix(name, "/job/state/data-") {
+				t.Errorf("seed %d: the state is written twice: %s", seed, name)
+			}
+		}
+		shown := outputs(t, a.files)
+		for _, from := range []uint64{0, r.saved} {
+			next := base
+			next.files, next.from = a.files.Kill(), from
+			next.set = append(slices.Clone(base.set), fmt.Sprint("parallelism=", 1+d.IntN(4)))
+			r, err := next.run(ctx)
+			if err != nil {
+				t.Fatalf("seed %d, from %d: %v\n%s", seed, from, err, yaml)
+			}
+			if got, want := outputs(t, next.files), outputs(t, base.files); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Fatalf("seed %d, from %d: got\n%s\nwant\n%s\nshown at the stop\n%s\nof\n%s %v", seed, from, text(got), text(want), text(shown), yaml, next.set)
+			}
+			if got, want := ledger(r.report), ledger(clean.report); got != want {
+				t.Fatalf("seed %d, from %d: ledger\n%s\nwant\n%s\nof\n%s %v", seed, from, got, want, yaml, next.set)
+			}
+		}
+	}
+	t.Logf("%d jobs, %d stops", jobs, stops)
+	if stops < jobs/4 {
+		t.Errorf("%d of %d jobs were stopped", stops, jobs)
 	}
 }
 

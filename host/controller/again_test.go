@@ -131,7 +131,7 @@ func TestAChosenBeginningIsKept(t *testing.T) {
 		_, _ = loaded.Run(ctx, NewLife(nil), RunOptions{Recovery: r,
 			Up: func(j *engine.Job) {
 				if b.From == nil { // nobody asks for one otherwise
-					go func() { _ = j.Checkpoint(ctx, checkpoint.Periodic) }()
+					go func() { _, _ = j.Checkpoint(ctx, checkpoint.Periodic) }()
 				}
 			},
 			Observe: func(e engine.Event) {

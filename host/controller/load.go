@@ -189,7 +189,7 @@ func (l *Loaded) run(ctx context.Context, up func(), o RunOptions) (engine.Repor
 	if r := o.Recovery; r != nil && r.chosen() {
 		// From then on the next run goes on by itself: until there is one, it would have to be
 		// told again. It fails like any other, and is told and counted like one.
-		first.Go(func() { _ = j.Checkpoint(ctx, checkpoint.Periodic) }) // ends with the run
+		first.Go(func() { _, _ = j.Checkpoint(ctx, checkpoint.Periodic) }) // ends with the run
 	}
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)

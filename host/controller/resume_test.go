@@ -180,6 +180,9 @@ func TestSavepoints(t *testing.T) {
 	if found != 2 {
 		t.Errorf("not all savepoints are in the list: %+v", all)
 	}
+	if last := all[len(all)-1]; last.Kind != checkpoint.Stop || last.ID != second.ID+1 || !last.Taken.Equal(second.Taken) {
+		t.Errorf("the job did not stop where its savepoint is: %+v behind %+v", last, second)
+	}
 	if none, err := c.Saved(ctx, "a", "off"); err != nil || len(none) != 0 {
 		t.Errorf("a job without checkpoints has %+v, %v", none, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"tidemark/engine"
 	"tidemark/engine/checkpoint"
 	"tidemark/host/catalog"
 	"tidemark/host/tenant"
@@ -25,36 +26,49 @@ type Saved struct {
 // waits for it. The job goes on meanwhile. ErrConflict: it does not run, or takes no
 // checkpoints.
 func (c *Controller) Savepoint(ctx context.Context, id tenant.ID, name catalog.JobID) (Saved, error) {
-	record, l, err := c.find(ctx, jobKey{id, name})
+	j, err := c.running(ctx, jobKey{id, name})
 	if err != nil {
 		return Saved{}, err
+	}
+	taken, err := j.Checkpoint(ctx, checkpoint.Savepoint)
+	if err != nil {
+		return Saved{}, err
+	}
+	return c.savedAs(ctx, jobKey{id, name}, taken)
+}
+
+// running is the engine of a job that runs, or is about to.
+func (c *Controller) running(ctx context.Context, k jobKey) (*engine.Job, error) {
+	record, l, err := c.find(ctx, k)
+	if err != nil {
+		return nil, err
 	}
 	if l == nil {
-		return Saved{}, notRunning(record)
+		return nil, notRunning(record)
 	}
 	if err := c.started(ctx, l); err != nil {
-		return Saved{}, err
+		return nil, err
 	}
 	c.mu.Lock()
-	record, running := l.record, l.engine
-	c.mu.Unlock()
-	if running == nil {
-		return Saved{}, notRunning(record)
+	defer c.mu.Unlock()
+	if l.engine == nil {
+		return nil, notRunning(l.record)
 	}
-	if err := running.Checkpoint(ctx, checkpoint.Savepoint); err != nil {
-		return Saved{}, err
-	}
-	all, err := c.Saved(ctx, id, name)
+	return l.engine, nil
+}
+
+// savedAs finds a checkpoint that was just taken.
+func (c *Controller) savedAs(ctx context.Context, k jobKey, number uint64) (Saved, error) {
+	all, err := c.Saved(ctx, k.tenant, k.id)
 	if err != nil {
 		return Saved{}, err
 	}
-	var last Saved
 	for _, s := range all {
-		if s.Kind == checkpoint.Savepoint {
-			last = s
+		if s.ID == number {
+			return s, nil
 		}
 	}
-	return last, nil
+	return Saved{}, fault.Conflictf("savepoint %d of job %s has gone", number, k.id)
 }
 
 func notRunning(j catalog.Job) error {
@@ -82,10 +96,16 @@ func (c *Controller) Saved(ctx context.Context, id tenant.ID, name catalog.JobID
 	return out, nil
 }
 
-// StopSaved is Stop behind a savepoint. If there is none the job goes on, and the error says
-// why.
+// StopSaved is Stop behind a savepoint: nothing that the job does comes between. If there is
+// none the job goes on, and the error says why.
 func (c *Controller) StopSaved(ctx context.Context, id tenant.ID, name catalog.JobID, d time.Duration) (View, Saved, error) {
-	saved, err := c.Savepoint(ctx, id, name)
+	j, err := c.running(ctx, jobKey{id, name})
+	if err != nil {
+		return View{}, Saved{}, err
+	}
+	// Behind the savepoint the job takes no others: it is stopped whatever becomes of who asked.
+	ctx = context.WithoutCancel(ctx)
+	taken, err := j.HaltSaved(ctx)
 	if err != nil {
 		return View{}, Saved{}, err
 	}
@@ -95,6 +115,10 @@ func (c *Controller) StopSaved(ctx context.Context, id tenant.ID, name catalog.J
 			v, err = stored(record)
 		}
 	}
+	if err != nil {
+		return View{}, Saved{}, err
+	}
+	saved, err := c.savedAs(ctx, jobKey{id, name}, taken)
 	return v, saved, err
 }
 
