@@ -27,6 +27,9 @@ func (w *Writer) Cell(c *Cells, slot int) {
 }
 
 // Write writes a cell, as Writer.Cell does.
+func (c *Cells) Write(w *Writer, slot int) { w.Cell(c, slot) }
+
+// Write is that of the table as it was.
 func (v *View) Write(w *Writer, slot int) { w.Cell(&v.c, slot) }
 
 var errWidth = fault.As(fault.ErrCorrupt, errors.New("snapshot has accumulators of another size"))

@@ -9,7 +9,8 @@ import (
 
 // Cut is an operator as it was at one moment. To take one is quick; to read it is the work,
 // done once, in any goroutine, while the operator goes on. Release comes last, whether it was
-// read or not.
+// read or not: until then the operator may keep what it changes as it was. Others may be taken
+// in between; each is of its own moment.
 type Cut struct {
 	Task []byte // what belongs to no key: clocks and counters
 	// Groups gives what belongs to keys, in order of key groups; those without state are left

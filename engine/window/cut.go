@@ -21,9 +21,9 @@ import (
 // subtasks. What follows from it is left out, and made again: sums over slices, buckets of
 // windows, alarms.
 //
-// freeze is quick, and leaves the work to whom it gives the function: tables are frozen (the
-// task copies what it changes first), flat lists are copied. What lies in pointers and maps,
-// that of the general operator, is written at once.
+// freeze is quick, and leaves the work to who reads: tables are frozen (the task copies what
+// it changes first), flat lists are copied. Of what lies in pointers, keys of the general
+// operator, there is a list, and the task writes a key before it changes it (keyCut).
 
 // layout names what a piece holds: the kind of the operator, and the version of how that
 // writes its keys. Stored: a number is never used again.

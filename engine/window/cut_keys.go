@@ -32,8 +32,11 @@ type span struct {
 }
 
 func newKeyWriter(groups, keys, room int) *keyWriter {
-	return &keyWriter{groups: make([]writtenKeys, groups), keys: keys/groups + keys/groups/16 + 1, room: room}
+	return &keyWriter{groups: make([]writtenKeys, groups), keys: perGroup(keys, groups), room: room}
 }
+
+// perGroup is about how many of some keys a group has.
+func perGroup(keys, groups int) int { return keys/groups + keys/groups/16 + 1 }
 
 // begin begins a key, which is written to what it returns.
 func (k *keyWriter) begin(hash uint64, key []byte) *state.Writer {
@@ -41,32 +44,53 @@ func (k *keyWriter) begin(hash uint64, key []byte) *state.Writer {
 	if g.spans == nil {
 		g.spans, g.Buf = make([]span, 0, k.keys), make([]byte, 0, k.keys*k.room)
 	}
-	g.spans = append(g.spans, span{prefix: prefix(key), from: len(g.Buf)})
-	return &g.Writer
+	return g.begin(key)
 }
 
 // write is a groupWriter; each group is written once.
 func (k *keyWriter) write(group int, w *state.Writer) bool {
-	g := k.take(group)
-	w.Buf = slices.Grow(w.Buf, 4+len(g.Buf))
-	w.Len(len(g.spans))
-	for i := range g.spans {
-		w.Buf = append(w.Buf, g.of(i)...)
-	}
-	return len(g.spans) > 0
+	g := &k.groups[group]
+	g.sort()
+	some := g.write(w)
+	*g = writtenKeys{} // frees it
+	return some
 }
 
-// take gives away the keys of a group, in order.
-func (k *keyWriter) take(group int) *writtenKeys {
-	g := k.groups[group]
-	k.groups[group] = writtenKeys{} // frees it
+// begin begins a key, which is written to what it returns.
+func (g *writtenKeys) begin(key []byte) *state.Writer {
+	g.spans = append(g.spans, span{prefix: prefix(key), from: len(g.Buf)})
+	return &g.Writer
+}
+
+// reset drops all keys.
+func (g *writtenKeys) reset() { g.spans, g.Buf = g.spans[:0], g.Buf[:0] }
+
+// add adds keys that came to another one.
+func (g *writtenKeys) add(other *writtenKeys) {
+	for _, s := range other.spans {
+		g.spans = append(g.spans, span{prefix: s.prefix, from: len(g.Buf) + s.from})
+	}
+	g.Buf = append(g.Buf, other.Buf...)
+}
+
+// sort puts the keys in order, when all are there.
+func (g *writtenKeys) sort() {
 	for i := range g.spans {
 		if g.spans[i].to = len(g.Buf); i+1 < len(g.spans) {
 			g.spans[i].to = g.spans[i+1].from
 		}
 	}
 	slices.SortFunc(g.spans, g.compare)
-	return &g
+}
+
+// write writes the keys, in order, and reports whether there are any.
+func (g *writtenKeys) write(w *state.Writer) bool {
+	w.Buf = slices.Grow(w.Buf, 4+len(g.Buf))
+	w.Len(len(g.spans))
+	for i := range g.spans {
+		w.Buf = append(w.Buf, g.of(i)...)
+	}
+	return len(g.spans) > 0
 }
 
 // of is key i with what it has.

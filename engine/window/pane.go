@@ -2,6 +2,7 @@ package window
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"tidemark/engine/stream"
 	"tidemark/engine/trigger"
@@ -19,6 +20,10 @@ type keyState struct {
 	holdings holdings  // the same for windows of a user's assigner
 	acted    uint64    // stage of the agenda in which a pane of it was fired last
 	slices   *sliceKey // where panes share them
+
+	// saved is twice the number of the last cut that has the key as it was then, or for
+	// which it was too young; one less while it is written to that cut.
+	saved atomic.Uint64
 
 	// Where keys may leave memory: those asked for before and behind this one.
 	newer, older *keyState

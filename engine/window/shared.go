@@ -262,7 +262,7 @@ func (o *General) fireShared(f *firing) error {
 	return err
 }
 
-func (h *shared) write(w *state.Writer, k *sliceKey) {
+func writeSlices(w *state.Writer, k *sliceKey, from cellWriter) {
 	if k == nil {
 		w.Len(0)
 		return
@@ -270,7 +270,7 @@ func (h *shared) write(w *state.Writer, k *sliceKey) {
 	w.Len(len(k.cells))
 	for _, c := range k.cells {
 		w.I64(c.slice)
-		w.Cell(h.cells, int(c.cell))
+		from.Write(w, int(c.cell))
 	}
 }
 

@@ -39,24 +39,25 @@ func (o *General) form() form {
 // resume has the operator stand where its last advance went.
 func (o *General) resume() { o.was, o.target = o.wm, o.wm }
 
-// freezeKeys writes all keys at once, since what they have lies in pointers and changes in
-// place; it is left to others to put them in order.
 func (o *General) freezeKeys() frozen {
-	keys := newKeyWriter(o.groups, len(o.keys), usualPane+o.width)
-	for _, k := range o.keys {
-		o.writeKey(keys.begin(k.hash, k.key), k)
-	}
-	cold := o.cold.freeze()
-	if cold == nil {
-		return frozen{open: func() groupWriter { return keys.write }}
-	}
+	hot, cold := o.freezeMemory(), o.cold.freeze()
 	return frozen{open: func() groupWriter {
-		return func(group int, w *state.Writer) bool { return cold.merge(group, keys.take(group), w) > 0 }
-	}, close: cold.in.Close}
+		read := hot.read()
+		return func(group int, w *state.Writer) bool {
+			keys := read(group)
+			if cold == nil {
+				return keys.write(w)
+			}
+			return cold.merge(group, keys, w) > 0
+		}
+	}, close: func() error {
+		hot.release()
+		if cold == nil {
+			return nil
+		}
+		return cold.in.Close()
+	}}
 }
-
-// usualPane is how much room is made for a key with a pane, accumulators left out.
-const usualPane = 160
 
 func (o *General) readKeys(r *state.Reader, group int) {
 	for range r.Len() {
@@ -80,12 +81,13 @@ func readWindow(r *state.Reader) stream.Window {
 	return stream.Window{Start: stream.Time(r.I64()), End: stream.Time(r.I64())}
 }
 
-// writeKey writes all that there is of a key.
-func (o *General) writeKey(w *state.Writer, k *keyState) {
+// writeKey writes all that there is of a key, accumulators from some tables. Any goroutine
+// may call it while the key does not change.
+func (o *General) writeKey(w *state.Writer, k *keyState, from cellTables) {
 	w.Bytes(k.key)
 	k.cohorts.write(w)
 	if o.shared != nil {
-		o.shared.write(w, k.slices)
+		writeSlices(w, k.slices, from.slices)
 	}
 	panes := []*pane(k.panes)
 	byWindow := func(a, b *pane) int { return compareWindows(a.window, b.window) }
@@ -94,19 +96,19 @@ func (o *General) writeKey(w *state.Writer, k *keyState) {
 	}
 	w.Len(len(panes))
 	for _, p := range panes {
-		o.writePane(w, p, slices.Contains(k.sessions, p))
+		o.writePane(w, p, slices.Contains(k.sessions, p), from.panes)
 	}
 	if o.assigner != nil {
 		writeHoldings(w, panes)
 	}
 }
 
-func (o *General) writePane(w *state.Writer, p *pane, inFlight bool) {
+func (o *General) writePane(w *state.Writer, p *pane, inFlight bool, from cellWriter) {
 	writeWindow(w, p.window)
 	w.Bool(inFlight)
 	w.Bool(p.slot >= 0)
 	if p.slot >= 0 {
-		w.Cell(o.table, p.slot)
+		from.Write(w, p.slot)
 	}
 	w.Bool(p.elements != nil)
 	if p.elements != nil {
@@ -137,13 +139,13 @@ func (o *General) writePane(w *state.Writer, p *pane, inFlight bool) {
 
 // readKey reads what writeKey wrote, of a key that the operator does not have.
 func (o *General) readKey(r *state.Reader) *keyState {
-	k := &keyState{key: r.Bytes()}
-	k.hash = stream.KeyHash(k.key)
-	if o.keys[string(k.key)] != nil {
+	key := r.Bytes()
+	k := o.newKey(key, stream.KeyHash(key))
+	if o.keys[string(key)] != nil {
 		r.Fail(errKey)
 		return k
 	}
-	o.keys[string(k.key)] = k
+	o.keys[string(key)] = k
 	k.cohorts = readCohorts(r)
 	if o.shared != nil {
 		if k.slices = o.shared.readKey(r); k.slices == nil {

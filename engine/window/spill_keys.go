@@ -52,7 +52,7 @@ func newColdKeys(o *General, s *Spill) *coldKeys {
 
 // key returns a key: one in memory, one from disk, or a new one.
 func (o *General) key(key []byte, hash uint64) (*keyState, error) {
-	k := o.keys[string(key)]
+	k := o.find(key)
 	if k == nil && o.cold != nil {
 		var err error
 		if k, err = o.cold.load(key, hash); err != nil {
@@ -60,16 +60,32 @@ func (o *General) key(key []byte, hash uint64) (*keyState, error) {
 		}
 	}
 	if k == nil {
-		k = &keyState{key: append([]byte(nil), key...), hash: hash}
+		k = o.newKey(append([]byte(nil), key...), hash)
 		o.keys[string(k.key)] = k
 	}
 	o.cold.touch(k)
 	return k, nil
 }
 
+// find returns a key in memory, nil if it is not there.
+func (o *General) find(key []byte) *keyState {
+	k := o.keys[string(key)]
+	if k != nil {
+		o.preserve(k)
+	}
+	return k
+}
+
+// newKey makes a key, which is in no cut that is open.
+func (o *General) newKey(key []byte, hash uint64) *keyState {
+	k := &keyState{key: key, hash: hash}
+	k.saved.Store(2 * o.cuts)
+	return k
+}
+
 // known returns a key that there is, in memory or on disk; nil if there is none.
 func (o *General) known(key []byte) (*keyState, error) {
-	k := o.keys[string(key)]
+	k := o.find(key)
 	if k == nil && o.cold != nil {
 		return o.cold.load(key, stream.KeyHash(key))
 	}
@@ -178,7 +194,7 @@ func (c *coldKeys) write(k *keyState) {
 		}
 	}
 	h.write(w)
-	c.op.writeKey(w, k)
+	c.op.writeKey(w, k, c.op.liveTables())
 	h.size = uint32(len(w.Buf) - headBytes)
 	binary.LittleEndian.PutUint32(w.Buf, h.size)
 	if c.op.user != nil {
@@ -208,6 +224,7 @@ func (c *coldKeys) count(h *head, key []byte, n int64) {
 // drop takes a key that has been written out of memory.
 func (c *coldKeys) drop(k *keyState) {
 	o := c.op
+	o.preserve(k)
 	for _, p := range k.panes {
 		p.drop()
 		if p.slot >= 0 {

@@ -106,7 +106,9 @@ func (q *timerQueue) take(d trigger.Domain, t stream.Time) (p *pane, at stream.T
 			b.panes[b.next] = timer{}
 			b.next++
 			q.entries--
-			if x.life == x.pane.life && x.unset(d, b.t) {
+			if x.set(d, b.t) {
+				x.op.preserve(x.owner)
+				x.unset(d, b.t)
 				return x.pane, b.t, true
 			}
 		}
@@ -156,14 +158,13 @@ func (q *timerQueue) sweep(d trigger.Domain) {
 
 func (p *pane) DeleteTimer(d trigger.Domain, t stream.Time) { p.unset(d, t) }
 
-func (p *pane) unset(d trigger.Domain, t stream.Time) bool {
+func (p *pane) unset(d trigger.Domain, t stream.Time) {
 	i := slices.Index(p.timers[d], t)
 	if i < 0 {
-		return false
+		return
 	}
 	last := len(p.timers[d]) - 1
 	p.timers[d][i] = p.timers[d][last]
 	p.timers[d] = p.timers[d][:last]
 	p.op.live[d]--
-	return true
 }
