@@ -17,6 +17,14 @@ RACE_WASM  := -run 'Plugins|Image|Fuel|Turn|Observe' ./engine/wasm
 # quarter of their CPU time. What measures (bench, soak) runs with the default.
 test test-all long race toolchains hostile sim fuzz: export GOGC ?= 400
 
+# The host is Go alone. Where there is a C compiler, its dependencies would otherwise be
+# compiled with their parts in C, which takes longer and makes another binary than elsewhere.
+export CGO_ENABLED := 0
+
+# make check vets everything, tests too, and once is enough: vet reads all dependencies
+# again for every set of flags that they are compiled with.
+GOTEST := go test -vet=off
+
 .PHONY: help go-version build guests demo serve-demo test test-all check long race toolchains hostile sim kill bench soak fuzz clean
 
 help: ## list the targets
@@ -44,8 +52,7 @@ serve-demo: build guests ## the same job on a host: tenant, token, upload, submi
 	@sh scripts/serve-demo.sh
 
 test: go-version ## what you run before a commit (Go only, under 3 minutes)
-	@go build ./...
-	@go test -short ./...
+	@$(GOTEST) -short ./...
 	@sh scripts/race.sh $(RACE_QUICK)
 
 test-all: check long race toolchains hostile sim fuzz ## everything: checks, race detector, other languages, fuzzing, kills; CI runs it after test
@@ -58,11 +65,11 @@ check: go-version ## format, vet, staticcheck, import table, go.mod
 	@go vet -tags hostile,kill ./cmd/host
 	@GOOS=wasip1 GOARCH=wasm go vet -unsafeptr=false ./sdk/... ./plugins/...
 	@go tool staticcheck ./...
-	@go test ./internal/lint
+	@$(GOTEST) ./internal/lint
 	@go mod tidy -diff
 
 long: go-version ## more of the random tests of which make test makes some
-	@go test ./bench ./engine/window ./engine/harness
+	@$(GOTEST) ./bench ./engine/window ./engine/harness
 
 race: go-version ## tests of packages whose goroutines meet, under the race detector, where a C compiler is found
 	@sh scripts/race.sh $(RACE)
@@ -72,16 +79,16 @@ toolchains: go-version ## tests of the SDKs in C, Rust and AssemblyScript; insta
 	@sh scripts/toolchains.sh
 
 hostile: go-version ## modules that mean harm against a host, with a neighbour beside each: two minutes
-	@go test -tags hostile -timeout 20m -run TestHostileModules ./cmd/host
+	@$(GOTEST) -tags hostile -timeout 20m -run TestHostileModules ./cmd/host
 
 # Without SEED, seeds that nobody has tried; the one that fails is named.
 RUNS ?= $(if $(SEED),1,200)
 sim: go-version ## whole jobs on a disk that fails, fills up and loses power, in virtual time (SEED=n repeats one, RUNS=n)
-	@go test -count=1 -timeout 30m -run '^TestSim' ./engine -args -seed $(or $(SEED),$$(date +%s)) -runs $(RUNS)
+	@$(GOTEST) -count=1 -timeout 30m -run '^TestSim' ./engine -args -seed $(or $(SEED),$$(date +%s)) -runs $(RUNS)
 
 KILLS ?= 200
 kill: go-version ## kill -9 jobs at random moments, 200 times in five minutes: nothing may change (KILLS=200 SEED=n JOB=name)
-	@KILLS=$(KILLS) SEED=$(SEED) JOB=$(JOB) go test -tags kill -count=1 -timeout 30m -run TestAKillChangesNothing -v ./cmd/host
+	@KILLS=$(KILLS) SEED=$(SEED) JOB=$(JOB) $(GOTEST) -tags kill -count=1 -timeout 30m -run TestAKillChangesNothing -v ./cmd/host
 
 bench: build guests ## CPU time and memory against plain loops, into README.md; of one workload: make bench WORKLOAD=W3
 	@go run ./bench $(if $(WORKLOAD),$(WORKLOAD),-page README.md)
