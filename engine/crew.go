@@ -54,6 +54,7 @@ type chunk struct {
 	final  bool  // the file ends with it
 	last   bool  // and so does the split
 	bytes  *stream.Batch
+	raw    []byte // of it, until the first of what becomes of it is passed on
 	size   int
 
 	// What became of it: batches in order, whose lines are counted from its first one.
@@ -138,6 +139,7 @@ func (c *crew) close() {
 
 // run decodes chunks, each inside a turn (K5).
 func (c *crew) run(ctx context.Context, turn *turn, d decode.Lines) {
+	turn.ctx = ctx
 	for ch := range c.work {
 		if ch.err = ctx.Err(); ch.err == nil {
 			ch.err = turn.Begin()

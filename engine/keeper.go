@@ -562,5 +562,8 @@ func sectionOf(operator, kind string, number int, w *state.Writer) checkpoint.Se
 	return checkpoint.Section{Operator: operator, Kind: kind, Number: uint32(number), Version: stateVersion, Body: w.Buf}
 }
 
-// stateVersion is the version of the layout of all bodies that this package writes. Stored.
-const stateVersion = 1
+// Versions of the layout of the bodies that this package writes. Stored.
+const (
+	stateVersion = 1 // of all others
+	splitVersion = 2 // of splits; 1: without what is kept of files before
+)

@@ -205,7 +205,7 @@ func TestTheBoundOfAnAlignmentGroupIsInTheCut(t *testing.T) {
 func TestACheckpointOfANewerVersionIsRefused(t *testing.T) {
 	k := newKept(t, sim.NewFS(env.Real().Clock), "/job/state")
 	w := k.log.Begin(checkpoint.Meta{})
-	for kind, version := range map[string]uint16{checkpoint.KindSource: stateVersion, checkpoint.KindSplit: stateVersion + 1} {
+	for kind, version := range map[string]uint16{checkpoint.KindSource: stateVersion, checkpoint.KindSplit: splitVersion + 1} {
 		if err := w.Add(t.Context(), checkpoint.Section{Operator: "in", Kind: kind, Version: version}); err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +214,7 @@ func TestACheckpointOfANewerVersionIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := readRestored(t.Context(), w.Checkpoint(), &job.Graph{})
-	if !errors.Is(err, fault.ErrUser) || !strings.Contains(err.Error(), "split") || !strings.Contains(err.Error(), "layout 2") {
+	if !errors.Is(err, fault.ErrUser) || !strings.Contains(err.Error(), "split") || !strings.Contains(err.Error(), "layout 3") {
 		t.Errorf("got %v", err)
 	}
 }

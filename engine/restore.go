@@ -86,7 +86,7 @@ func readRestored(ctx context.Context, c *checkpoint.Checkpoint, g *job.Graph) (
 			if err != nil {
 				return nil, err
 			}
-			saved := readSplit(s.Body)
+			saved := readSplit(s)
 			if int(saved.id) >= len(r.names) {
 				return nil, fault.Corruptf("checkpoint %d: source %s: split %s has the number %d, there are %d", c.Meta.ID, id, saved.name, saved.id, len(r.names))
 			}
@@ -99,8 +99,12 @@ func readRestored(ctx context.Context, c *checkpoint.Checkpoint, g *job.Graph) (
 // readable refuses a checkpoint with sections whose layout this version does not know.
 func readable(c *checkpoint.Checkpoint) error {
 	for _, ref := range c.Refs() {
-		if ref.Version != stateVersion {
-			return fault.Userf("checkpoint %d was written by another version of the host: section %s has layout %d, this one reads %d; run the version that has written it, or start anew without the checkpoint", c.Meta.ID, ref, ref.Version, stateVersion)
+		newest := uint16(stateVersion)
+		if ref.Kind == checkpoint.KindSplit {
+			newest = splitVersion
+		}
+		if ref.Version > newest || ref.Version == 0 {
+			return fault.Userf("checkpoint %d was written by another version of the host: section %s has layout %d, this one reads those up to %d; run the version that has written it, or start anew without the checkpoint", c.Meta.ID, ref, ref.Version, newest)
 		}
 	}
 	return nil

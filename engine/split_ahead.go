@@ -156,7 +156,7 @@ func (s *split) cut(rows int) *chunk {
 			s.rest = append(s.rest[:0], b.Blob[n:]...)
 			b.Blob = b.Blob[:n]
 			ch := a.crew.chunk()
-			ch.offset, ch.within, ch.final, ch.last, ch.bytes, ch.size = a.offset, a.within, final, s.ended, b, n
+			ch.offset, ch.within, ch.final, ch.last, ch.bytes, ch.raw, ch.size = a.offset, a.within, final, s.ended, b, b.Blob, n
 			a.offset, a.within = a.offset+int64(n), open
 			if final {
 				s.finish()

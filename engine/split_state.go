@@ -28,13 +28,15 @@ const headBytes = 1 << 10
 //	lowest and highest time, watermark that the combiner knows (8 each)
 //	records since the watermark stepped, read, passed on; place behind the last row (8 each)
 //	whether rows were read and not sent, and these (see state.Writer.Batch)
+//	since layout 2: what is kept of files before the one that is read (see behind); number of
+//	that in its file system (8; see source.Numbered)
 //
-// save writes it. The caller has seen to it that the split is not crossing.
+// save writes it.
 func (s *split) save(w *state.Writer, now stream.Time) {
 	w.U32(uint32(s.id))
 	w.Bytes([]byte(s.name))
 	w.Bool(s.over())
-	w.Bytes(s.head)
+	w.Bytes(s.beginning())
 	m := s.position()
 	w.I64(m.Offset)
 	w.I64(m.Line)
@@ -66,6 +68,24 @@ func (s *split) save(w *state.Writer, now stream.Time) {
 	if rows {
 		w.Batch(s.batch, s.at)
 	}
+	old := s.behind()
+	w.Len(len(old))
+	for _, b := range old {
+		w.Bytes(b)
+	}
+	w.U64(s.number())
+}
+
+// number is that of the file that is being read; 0: unknown, or nothing is.
+func (s *split) number() uint64 {
+	r := s.reader
+	if c, ok := r.(*carried); ok {
+		r = c.Reader
+	}
+	if n, ok := r.(source.Numbered); ok {
+		return n.Number()
+	}
+	return 0
 }
 
 // position is where the first record is that was not passed on.
@@ -84,30 +104,13 @@ func (s *split) position() decode.Mark {
 	return a.mark
 }
 
-// crossing reports whether the split has read on into another file, and not passed on all
-// of the one before: that has no position any more, so a checkpoint waits for it.
-func (s *split) crossing() bool {
-	a := s.ahead
-	if a == nil {
-		return s.restart
-	}
-	if a.now == nil && len(a.flying) == 0 {
-		return false
-	}
-	for i, ch := range a.flying {
-		if ch.offset == 0 && (i > 0 || a.now != nil || s.bytes > 0) {
-			return true
-		}
-	}
-	return a.offset == 0 && !a.ended
-}
-
 // over reports whether nothing of the split is left to be sent.
 func (s *split) over() bool { return s.done || s.out.Last() == stream.MaxTime }
 
 // load takes what save has written, after the split's number and name, and goes on reading
 // there. The split is new.
-func (s *split) load(ctx context.Context, r *state.Reader, from *source.Split, now stream.Time) error {
+func (s *split) load(ctx context.Context, saved *savedSplit, from *source.Split, now stream.Time) error {
+	r := saved.rest
 	ended := r.Bool()
 	s.head = r.Bytes()
 	m := decode.Mark{Offset: r.I64(), Line: r.I64(), Within: r.Bool(), First: r.Bytes()}
@@ -134,6 +137,14 @@ func (s *split) load(ctx context.Context, r *state.Reader, from *source.Split, n
 		s.batch = new(stream.Batch)
 		r.Batch(s.batch)
 	}
+	var old [][]byte
+	number := uint64(0)
+	if saved.layout >= 2 {
+		for range r.Len() {
+			old = append(old, r.Bytes())
+		}
+		number = r.U64()
+	}
 	if err := r.Err(); err != nil {
 		return fmt.Errorf("source %s: split %s: %w", s.source.ID, s.name, err)
 	}
@@ -141,23 +152,45 @@ func (s *split) load(ctx context.Context, r *state.Reader, from *source.Split, n
 		s.done, s.mark = true, m
 		return nil
 	}
-	if from == nil {
-		return fault.Userf("source %s: split %s: the file is not there any more, and %d bytes of it had been read; put it back, or start anew without the checkpoint", s.source.ID, s.name, m.Offset)
+	offset := m.Offset
+	if len(old) > 0 {
+		offset = 0 // the position is in a file before
 	}
-	return s.reopen(ctx, *from, m)
+	there, err := s.find(ctx, from, source.Trace{Number: number, Head: s.head, Offset: offset})
+	if errors.Is(err, fault.ErrUser) {
+		err = fmt.Errorf("%w. Put the file back as it was into its directory, or give up the place with --drop-state %s and --from: then what is there is read from its beginning", err, s.source.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("source %s: split %s: %w", s.source.ID, s.name, err)
+	}
+	s.head = s.head[:min(int64(len(s.head)), offset)]
+	return s.reopen(ctx, there, offset, m, old)
+}
+
+// find finds the file of a split again; from is what has its name now, nil if nothing has.
+func (s *split) find(ctx context.Context, from *source.Split, was source.Trace) (source.Split, error) {
+	f, ok := s.source.reads.(source.Finder)
+	switch {
+	case ok && !s.source.Bounded():
+		return f.Find(ctx, s.name, was)
+	case from == nil:
+		return source.Split{}, fault.Userf("the file is not there any more, and %d bytes of it had been read", was.Offset)
+	}
+	was.Head = was.Head[:min(int64(len(was.Head)), was.Offset)]
+	return *from, s.sameFile(ctx, *from, was.Head)
 }
 
 var errSplitState = fault.As(fault.ErrCorrupt, errors.New("snapshot has a countdown of a split that is never idle"))
 
-// reopen goes on reading at a place.
-func (s *split) reopen(ctx context.Context, from source.Split, m decode.Mark) error {
-	s.head = s.head[:min(int64(len(s.head)), m.Offset)]
-	if err := s.sameFile(ctx, from); err != nil {
-		return fmt.Errorf("source %s: split %s: %w", s.source.ID, s.name, err)
-	}
+// reopen goes on reading a file at an offset, behind what was kept of others, in which the
+// position is then.
+func (s *split) reopen(ctx context.Context, from source.Split, offset int64, m decode.Mark, old [][]byte) error {
 	var err error
-	if s.reader, err = s.source.reads.Open(ctx, from, m.Offset); err != nil {
+	if s.reader, err = s.source.reads.Open(ctx, from, offset); err != nil {
 		return fmt.Errorf("source %s: %w", s.source.ID, err)
+	}
+	if len(old) > 0 {
+		s.reader = &carried{s.reader, old}
 	}
 	if err := s.anew(); err != nil {
 		return err
@@ -170,15 +203,15 @@ func (s *split) reopen(ctx context.Context, from source.Split, m decode.Mark) er
 }
 
 // sameFile checks that a file begins as the one did that was read.
-func (s *split) sameFile(ctx context.Context, from source.Split) error {
-	if len(s.head) == 0 {
+func (s *split) sameFile(ctx context.Context, from source.Split, was []byte) error {
+	if len(was) == 0 {
 		return nil
 	}
 	r, err := s.source.reads.Open(ctx, from, 0)
 	if err != nil {
 		return err
 	}
-	head := make([]byte, len(s.head))
+	head := make([]byte, len(was))
 	n := 0
 	for n < len(head) && err == nil {
 		var got int
@@ -191,8 +224,8 @@ func (s *split) sameFile(ctx context.Context, from source.Split) error {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, source.ErrWait) {
 		return err
 	}
-	if !bytes.Equal(head[:n], s.head) {
-		return fault.Userf("the file does not begin as it did when it was read: it is another one now; put the old one back, or start anew without the checkpoint")
+	if !bytes.Equal(head[:n], was) {
+		return fault.Userf("the file does not begin as it did when it was read: it is another one now")
 	}
 	return nil
 }

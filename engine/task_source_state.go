@@ -30,11 +30,6 @@ func (t *sourceTask) takePart(ctx context.Context) error {
 	if len(t.asked.ids) == 0 {
 		return nil
 	}
-	for _, s := range t.splits {
-		if s.crossing() {
-			return nil
-		}
-	}
 	if err := t.turn.Begin(); err != nil {
 		return err
 	}
@@ -74,7 +69,9 @@ func (t *sourceTask) part(id uint64) part {
 	for _, s := range t.splits {
 		var w state.Writer
 		s.save(&w, now)
-		out = append(out, sectionOf(t.spec.ID, checkpoint.KindSplit, int(s.id), &w))
+		section := sectionOf(t.spec.ID, checkpoint.KindSplit, int(s.id), &w)
+		section.Version = splitVersion
+		out = append(out, section)
 	}
 	r := t.report()
 	return part{id: id, who: t, sections: these(out...), report: func(m *merger) { m.source(r) }}
@@ -85,11 +82,13 @@ type savedSplit struct {
 	id   stream.SplitID
 	name string
 	rest *state.Reader
+	// layout of the section.
+	layout uint16
 }
 
-func readSplit(body []byte) savedSplit {
-	r := state.NewReader(body)
-	return savedSplit{stream.SplitID(r.U32()), string(r.Bytes()), r}
+func readSplit(s checkpoint.Section) savedSplit {
+	r := state.NewReader(s.Body)
+	return savedSplit{stream.SplitID(r.U32()), string(r.Bytes()), r, s.Version}
 }
 
 // load goes on from what the tasks of the source were, of which there are so many now. The
@@ -187,14 +186,15 @@ func (j *Job) resume(ctx context.Context, spec *sourceSpec, tasks []*sourceTask,
 	if err != nil {
 		return err
 	}
-	for i, saved := range j.restored.splits[spec.ID] {
+	for i := range j.restored.splits[spec.ID] {
+		saved := &j.restored.splits[spec.ID][i]
 		from := there[saved.name]
 		s := spec.split(saved.id, saved.name)
 		if from != nil {
 			s.arrive(from, stream.Time(j.opts.FirstStart.UnixMilli()))
 		}
 		tasks[i%len(tasks)].add(s)
-		if err := s.load(ctx, saved.rest, from, j.now()); err != nil {
+		if err := s.load(ctx, saved, from, j.now()); err != nil {
 			return err
 		}
 		if u, ok := s.gen.(*userTime); ok {

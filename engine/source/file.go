@@ -189,9 +189,9 @@ func (f *File) Open(ctx context.Context, s Split, offset int64) (Reader, error) 
 	if s.Path == Stdin {
 		return f.openStdin(offset)
 	}
-	file, err := f.env.FS.Open(s.Path)
+	file, err := f.env.FS.Open(cmp.Or(s.Moved, s.Path))
 	if err != nil {
-		return nil, unusable(s.Path, err)
+		return nil, unusable(cmp.Or(s.Moved, s.Path), err)
 	}
 	r, err := f.open(ctx, s, file, offset)
 	if err != nil {
@@ -213,7 +213,7 @@ func (f *File) open(ctx context.Context, s Split, file env.File, offset int64) (
 	case f.spec.Follow && !info.Mode().IsRegular():
 		return nil, fault.Userf("%s is no regular file and cannot be followed", s.Path)
 	case f.spec.Follow:
-		return f.follow(s.Path, file, info, offset)
+		return f.follow(s, file, info, offset)
 	case !info.Mode().IsRegular(): // a pipe: reading may wait
 		if offset != 0 {
 			return nil, fault.Userf("%s cannot be read a second time", s.Path)

@@ -369,15 +369,18 @@ type log struct {
 	t     *testing.T
 	dir   string
 	clock *clock
+	spec  job.FileSource
+	env   env.Env
 	src   *source.File
 	open  map[string]source.Reader
+	read  map[string]string // of the file that is being read, by split
 }
 
 func newLog(t *testing.T, pattern string, glob bool) *log {
-	l := &log{t: t, dir: t.TempDir(), clock: &clock{now: time.Unix(1000, 0)}, open: map[string]source.Reader{}}
-	e := env.Real()
-	e.Clock = l.clock
-	l.src = newFile(t, job.FileSource{Path: filepath.Join(l.dir, pattern), Glob: glob, Base: l.dir, Follow: true}, e)
+	l := &log{t: t, dir: t.TempDir(), clock: &clock{now: time.Unix(1000, 0)}, env: env.Real(), open: map[string]source.Reader{}, read: map[string]string{}}
+	l.env.Clock = l.clock
+	l.spec = job.FileSource{Path: filepath.Join(l.dir, pattern), Glob: glob, Base: l.dir, Follow: true}
+	l.src = newFile(t, l.spec, l.env)
 	t.Cleanup(func() {
 		for _, r := range l.open {
 			if err := r.Close(); err != nil {
@@ -395,6 +398,21 @@ func (l *log) write(name, content string) { appendTo(l.t, l.path(name), content)
 func (l *log) rename(from, to string) {
 	l.t.Helper()
 	if err := os.Rename(l.path(from), l.path(to)); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *log) truncate(name string) {
+	l.t.Helper()
+	if err := os.Truncate(l.path(name), 0); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// age has a file be from long ago.
+func (l *log) age(name string) {
+	l.t.Helper()
+	if err := os.Chtimes(l.path(name), time.Time{}, time.Unix(0, 0)); err != nil {
 		l.t.Fatal(err)
 	}
 }
@@ -439,8 +457,10 @@ func (l *log) look() string {
 				}
 				break
 			}
+			l.read[s.ID] += string(p[:n])
 			if errors.Is(err, source.ErrRestart) {
 				got += "|"
+				l.read[s.ID] = ""
 			} else if err != nil {
 				l.t.Fatal(err)
 			}

@@ -43,7 +43,8 @@ type followed struct {
 }
 
 // follow starts to follow a file that was just opened.
-func (f *File) follow(path string, file env.File, info fs.FileInfo, offset int64) (*followed, error) {
+func (f *File) follow(s Split, file env.File, info fs.FileInfo, offset int64) (*followed, error) {
+	path := s.Path
 	if offset > info.Size() {
 		return nil, fault.Userf("%s has %d bytes, fewer than the %d that were read before: it is another file now", path, info.Size(), offset)
 	}
@@ -52,6 +53,9 @@ func (f *File) follow(path string, file env.File, info fs.FileInfo, offset int64
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if s.Moved != "" {
+		f.known.move(found{path, info}, s.Moved)
+	}
 	return &followed{source: f, path: path, file: file, info: info, id: f.known.take(path, info), pos: offset, known: offset > 0}, nil
 }
 

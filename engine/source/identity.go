@@ -105,6 +105,21 @@ func (k *identities) take(path string, info fs.FileInfo) *identity {
 	return id
 }
 
+// move notes that the split of a path goes on with a file that has another name now, at,
+// before it is taken. What has the path is its successor, which its reader goes on to by
+// itself, and at is no split for that.
+func (k *identities) move(f found, at string) {
+	k.init()
+	if id := k.byPath[f.path]; id != nil && id.open == 0 && !env.SameFile(id.info, f.info) {
+		delete(k.byPath, f.path)
+		k.files = slices.DeleteFunc(k.files, func(i *identity) bool { return i == id })
+	}
+	if id := k.byPath[at]; id != nil && id.open == 0 {
+		delete(k.splits, at)
+	}
+	k.splits[f.path] = f
+}
+
 // release notes that a reader has let go of a file. It is to be called before the
 // descriptor is closed: from then on another file may be taken for this one.
 func (k *identities) release(id *identity) {

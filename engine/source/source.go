@@ -47,6 +47,7 @@ type Source interface {
 type Split struct {
 	ID      string      // the name that people see, unique and the same in every run
 	Path    string      // how the source finds it; Stdin for standard input
+	Moved   string      // where it is now, if that is elsewhere: see Finder
 	ModTime stream.Time // of a file: last change; MinTime where there is none
 	Size    int64       // of a file, in bytes on disk; -1 if unknown
 }

@@ -575,4 +575,7 @@ func (i fileInfo) SameFile(other fs.FileInfo) bool {
 	return ok && o.ids == i.ids && o.id == i.id
 }
 
+// Number implements what env.FileNumber asks for.
+func (i fileInfo) Number() uint64 { return i.id }
+
 var _ env.FS = (*FS)(nil)
