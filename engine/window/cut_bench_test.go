@@ -131,3 +131,38 @@ func sizeOf(c state.Pieces) int {
 	}
 	return n
 }
+
+// BenchmarkCutOfStates is the same for what a process function keeps of a million keys, and
+// of as many windows.
+func BenchmarkCutOfStates(b *testing.B) {
+	const n, groups = 1_000_000, 128
+	for _, states := range []string{"key", "window"} {
+		b.Run(states, func(b *testing.B) {
+			p := newProcessor(&Process{Fn: &visits{states: states}, TTL: 1000}, sliceKeyFields)
+			for i := range n {
+				key := fmt.Appendf(nil, "k%07d", i)
+				if data := make([]byte, 8); states == "key" {
+					p.keys.put(key, data, stream.Time(i))
+				} else {
+					p.windows.put(stream.Window{Start: stream.Time(i % 10), End: 10}, key, data)
+				}
+			}
+			var freeze, encode least
+			for b.Loop() {
+				start := time.Now()
+				f := p.freeze(groups)
+				freeze.add(time.Since(start))
+				start = time.Now()
+				write, w := f.open(), state.Writer{}
+				for g := range groups {
+					w.Buf = w.Buf[:0]
+					write(g, &w)
+				}
+				encode.add(time.Since(start))
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(freeze.ms(), "freeze-ms")
+			b.ReportMetric(encode.ms(), "encode-ms")
+		})
+	}
+}

@@ -52,8 +52,7 @@ func newProcessor(p *Process, key []stream.Field) *processor {
 	if p == nil {
 		return nil
 	}
-	o := &processor{Process: *p, key: key, info: p.Fn.Info(), windows: windowStates{of: map[stream.Window]map[string][]byte{}}}
-	o.keys = keyStates{ttl: p.TTL, byKey: map[string]*keptState{}}
+	o := &processor{Process: *p, key: key, info: p.Fn.Info(), keys: newKeyStates(p.TTL), windows: windowStates{of: map[stream.Window]map[string]*keptState{}}}
 	o.slots, o.panes = map[string]uint32{}, map[owner]uint32{}
 	o.out = make([]udf.Emitted, 1+len(o.info.Side))
 	o.in.Lists = make([]udf.FiringList, len(o.info.Lists))

@@ -1,10 +1,8 @@
 package window
 
 import (
-	"cmp"
 	"errors"
 	"slices"
-	"strings"
 
 	"tidemark/engine/state"
 	"tidemark/engine/stream"
@@ -17,48 +15,60 @@ import (
 //	                key, data, the watermark that it was written at
 //	states of windows: how many; for each, by window and key: window, key, data
 //
-// Data that is there is never changed, only replaced, so that lists of it can be written
-// while the task goes on.
+// A state is never changed, only replaced, so that a list of them can be written while the
+// task goes on.
 
 // savedStates are the states of a key group.
-type savedStates struct {
-	keys    []keptState
-	windows []savedWindow
-}
+type savedStates struct{ keys, windows []*keptState }
 
-type savedWindow struct {
-	window stream.Window
-	key    string
-	data   []byte
-}
-
-// freeze copies the lists of what is there.
+// freeze lists what is there.
 func (p *processor) freeze(groups int) frozen {
 	if p == nil {
 		return frozen{}
 	}
-	var all savedStates
-	all.keys = make([]keptState, 0, len(p.keys.byKey))
-	for _, k := range p.keys.byKey {
-		all.keys = append(all.keys, keptState{key: k.key, data: k.data, written: k.written})
-	}
-	for w, keys := range p.windows.of {
-		for key, data := range keys {
-			all.windows = append(all.windows, savedWindow{w, key, data})
-		}
-	}
+	keys, windows := p.keys.all(), p.windows.all()
 	return frozen{open: func() groupWriter {
-		saved := make([]savedStates, groups)
-		for _, k := range all.keys {
-			s := &saved[groupOf(k.key, groups)]
-			s.keys = append(s.keys, k)
+		ofKeys, ofWindows := byGroup(keys, groups), byGroup(windows, groups)
+		return func(group int, w *state.Writer) bool {
+			saved := savedStates{ofKeys[group], ofWindows[group]}
+			ofKeys[group], ofWindows[group] = nil, nil
+			return saved.write(w)
 		}
-		for _, w := range all.windows {
-			s := &saved[groupOf(w.key, groups)]
-			s.windows = append(s.windows, w)
-		}
-		return func(group int, w *state.Writer) bool { return saved[group].write(w) }
 	}}
+}
+
+func (s *keyStates) all() []*keptState {
+	all := make([]*keptState, 0, len(s.byKey))
+	for _, k := range s.byKey {
+		all = append(all, k)
+	}
+	return all
+}
+
+func (s *windowStates) all() []*keptState {
+	n := 0
+	for _, keys := range s.of {
+		n += len(keys)
+	}
+	all := make([]*keptState, 0, n)
+	for _, keys := range s.of {
+		for _, k := range keys {
+			all = append(all, k)
+		}
+	}
+	return all
+}
+
+func byGroup(all []*keptState, groups int) [][]*keptState {
+	of := make([][]*keptState, groups)
+	for _, k := range all {
+		g := groupOf(k.key, groups)
+		if of[g] == nil {
+			of[g] = make([]*keptState, 0, perGroup(len(all), groups))
+		}
+		of[g] = append(of[g], k)
+	}
+	return of
 }
 
 func groupOf(key string, groups int) int {
@@ -66,28 +76,21 @@ func groupOf(key string, groups int) int {
 }
 
 func (s *savedStates) write(w *state.Writer) bool {
-	slices.SortFunc(s.keys, keptState.compare)
+	slices.SortFunc(s.keys, (*keptState).compare)
 	w.Len(len(s.keys))
-	for i := range s.keys {
-		k := &s.keys[i]
+	for _, k := range s.keys {
 		w.Bytes([]byte(k.key))
 		w.Bytes(k.data)
 		w.I64(int64(k.written))
 	}
-	slices.SortFunc(s.windows, func(a, b savedWindow) int {
-		return cmp.Or(compareWindows(a.window, b.window), strings.Compare(a.key, b.key))
-	})
+	slices.SortFunc(s.windows, (*keptState).compare)
 	w.Len(len(s.windows))
-	for _, x := range s.windows {
-		writeWindow(w, x.window)
-		w.Bytes([]byte(x.key))
-		w.Bytes(x.data)
+	for _, k := range s.windows {
+		writeWindow(w, k.window)
+		w.Bytes([]byte(k.key))
+		w.Bytes(k.data)
 	}
 	return len(s.keys)+len(s.windows) > 0
-}
-
-func (k keptState) compare(other keptState) int {
-	return cmp.Or(cmp.Compare(k.written, other.written), strings.Compare(k.key, other.key))
 }
 
 var errStates = fault.As(fault.ErrCorrupt, errors.New("snapshot has a state of a process function twice, or without data"))
@@ -103,40 +106,20 @@ func (o *contents) readStates(r *state.Reader, group int) {
 	for range r.Len() {
 		key, _ := o.readKey(r, group)
 		k := &keptState{key: string(key), data: r.Bytes(), written: stream.Time(r.I64())}
-		if p.keys.byKey[k.key] != nil || k.data == nil {
+		if p.keys.byKey[k.key] != nil || len(k.data) == 0 {
 			r.Fail(errStates)
 			return
 		}
-		p.keys.byKey[k.key] = k
-		p.keys.size += k.bytes()
+		p.keys.add(k)
 	}
 	for range r.Len() {
-		win := readWindow(r)
+		k := &keptState{window: readWindow(r)}
 		key, _ := o.readKey(r, group)
-		data := r.Bytes()
-		if p.windows.get(win, key) != nil || data == nil {
+		k.key, k.data = string(key), r.Bytes()
+		if p.windows.of[k.window][k.key] != nil || len(k.data) == 0 {
 			r.Fail(errStates)
 			return
 		}
-		p.windows.put(win, key, data)
-	}
-}
-
-// tidy links the states of keys by time of writing, after some were read: those of several
-// tasks lie between each other.
-func (s *keyStates) tidy() {
-	s.oldest, s.newest = nil, nil
-	if s.ttl == 0 {
-		return
-	}
-	all := make([]*keptState, 0, len(s.byKey))
-	for _, k := range s.byKey {
-		if k.older, k.newer = nil, nil; k.written != stream.MinTime {
-			all = append(all, k)
-		}
-	}
-	slices.SortFunc(all, func(a, b *keptState) int { return a.compare(*b) })
-	for _, k := range all {
-		s.link(k)
+		p.windows.add(k)
 	}
 }

@@ -1,6 +1,31 @@
 package window
 
-import "tidemark/engine/stream"
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"tidemark/engine/stream"
+)
+
+// keptState is what a process function keeps of a key, or of a key and window. But for its
+// place it never changes, it is only replaced, so that a cut can be read while others go on.
+type keptState struct {
+	key     string
+	window  stream.Window // zero: it is of the key
+	data    []byte        // never empty
+	written stream.Time   // of a key: the watermark that its writer saw
+
+	byTime link[keptState] // see keyStates
+}
+
+// bytes is what a state takes.
+func (k *keptState) bytes() int64 { return stateBytes + int64(len(k.key)+len(k.data)) }
+
+// compare is the order of states in a cut.
+func (k *keptState) compare(other *keptState) int {
+	return cmp.Or(compareWindows(k.window, other.window), cmp.Compare(k.written, other.written), strings.Compare(k.key, other.key))
+}
 
 // keyStates is what a process function keeps of each key, for all windows of the key
 // (S92). State that is not written for ttl of event time is gone: at a firing that sees
@@ -10,128 +35,135 @@ import "tidemark/engine/stream"
 type keyStates struct {
 	ttl   stream.Time // 0: nothing expires
 	byKey map[string]*keptState
-	size  int64 // bytes, see stateBytes
+	size  int64 // bytes
 	// Those that can expire, linked by time of writing: the watermark that firings see
 	// never falls, so the last one written is the newest.
-	oldest, newest *keptState
+	byTime chain[keptState]
 }
 
-// keptState is the state of a key.
-type keptState struct {
-	key          string
-	data         []byte // never empty
-	written      stream.Time
-	older, newer *keptState
+func newKeyStates(ttl stream.Time) keyStates {
+	s := keyStates{ttl: ttl, byKey: map[string]*keptState{}}
+	s.byTime.link = func(k *keptState) *link[keptState] { return &k.byTime }
+	return s
 }
 
 // get returns the state of a key that a firing at watermark wm finds.
 func (s *keyStates) get(key []byte, wm stream.Time) []byte {
-	if k := s.byKey[string(key)]; k != nil && !s.expired(k, wm) {
+	if k := s.byKey[string(key)]; k != nil && !s.expired(k.written, wm) {
 		return k.data
 	}
 	return nil
 }
 
-func (s *keyStates) expired(k *keptState, wm stream.Time) bool {
-	return s.ttl > 0 && k.written != stream.MinTime && wm != stream.MaxTime && k.written.Add(s.ttl) <= wm
+// expired reports whether what was written at a time is gone at watermark wm.
+func (s *keyStates) expired(written, wm stream.Time) bool {
+	return s.ttl > 0 && written != stream.MinTime && wm != stream.MaxTime && written.Add(s.ttl) <= wm
 }
 
 // put replaces the state of a key at watermark wm; nil removes it.
 func (s *keyStates) put(key, data []byte, wm stream.Time) {
-	k := s.byKey[string(key)]
+	old := s.byKey[string(key)]
 	switch {
-	case k != nil:
-		s.unlink(k)
 	case data == nil:
+		if old != nil {
+			s.remove(old)
+		}
 		return
+	case old != nil:
+		s.leave(old)
+		s.add(&keptState{key: old.key, data: data, written: wm})
 	default:
-		k = &keptState{key: string(key)}
+		s.add(&keptState{key: string(key), data: data, written: wm})
 	}
-	s.size -= k.bytes()
-	if data == nil {
-		delete(s.byKey, k.key)
-		return
-	}
+}
+
+// add puts a state in the place of its key.
+func (s *keyStates) add(k *keptState) {
 	s.byKey[k.key] = k
-	k.data, k.written = data, wm
 	s.size += k.bytes()
-	if s.ttl > 0 && wm != stream.MinTime {
-		s.link(k)
+	if s.ttl > 0 && k.written != stream.MinTime {
+		s.byTime.push(k)
 	}
+}
+
+func (s *keyStates) remove(k *keptState) {
+	s.leave(k)
+	delete(s.byKey, k.key)
+}
+
+// leave has a state whose place is taken or given up leave everything else.
+func (s *keyStates) leave(k *keptState) {
+	s.size -= k.bytes()
+	s.byTime.remove(k)
 }
 
 // expire drops what is gone at watermark wm.
 func (s *keyStates) expire(wm stream.Time) {
-	for k := s.oldest; k != nil && s.expired(k, wm); k = s.oldest {
-		s.unlink(k)
-		delete(s.byKey, k.key)
-		s.size -= k.bytes()
+	for k := s.byTime.oldest; k != nil && s.expired(k.written, wm); k = s.byTime.oldest {
+		s.remove(k)
 	}
 }
 
-// bytes is what the state of a key takes; without data it is not there yet.
-func (k *keptState) bytes() int64 {
-	if k.data == nil {
-		return 0
+// tidy links the states of keys by time of writing, after some were read: those of several
+// tasks lie between each other.
+func (s *keyStates) tidy() {
+	if s.ttl == 0 {
+		return
 	}
-	return stateBytes + int64(len(k.key)+len(k.data))
-}
-
-func (s *keyStates) link(k *keptState) {
-	k.older = s.newest
-	if s.newest != nil {
-		s.newest.newer = k
-	} else {
-		s.oldest = k
+	all := make([]*keptState, 0, len(s.byKey))
+	for _, k := range s.byKey {
+		if s.byTime.remove(k); k.written != stream.MinTime {
+			all = append(all, k)
+		}
 	}
-	s.newest = k
-}
-
-func (s *keyStates) unlink(k *keptState) {
-	if k.older != nil {
-		k.older.newer = k.newer
-	} else if s.oldest == k {
-		s.oldest = k.newer
+	slices.SortFunc(all, (*keptState).compare)
+	for _, k := range all {
+		s.byTime.push(k)
 	}
-	if k.newer != nil {
-		k.newer.older = k.older
-	} else if s.newest == k {
-		s.newest = k.older
-	}
-	k.older, k.newer = nil, nil
 }
 
 // windowStates is what a process function keeps of each key and window (S91). It is
 // dropped when the window's own state is, at its cleanup and not at a purge.
 type windowStates struct {
-	of   map[stream.Window]map[string][]byte
-	size int64 // bytes, see stateBytes
+	of   map[stream.Window]map[string]*keptState
+	size int64 // bytes
 }
 
-func (s *windowStates) get(w stream.Window, key []byte) []byte { return s.of[w][string(key)] }
+func (s *windowStates) get(w stream.Window, key []byte) []byte {
+	if k := s.of[w][string(key)]; k != nil {
+		return k.data
+	}
+	return nil
+}
 
 // put replaces the state of a key's window; nil removes it.
 func (s *windowStates) put(w stream.Window, key, data []byte) {
 	s.drop(w, key)
-	if data == nil {
-		return
+	if data != nil {
+		s.add(&keptState{key: string(key), window: w, data: data})
 	}
-	if s.of[w] == nil {
-		s.of[w] = map[string][]byte{}
+}
+
+// add adds a state, of which there is none yet.
+func (s *windowStates) add(k *keptState) {
+	if s.of[k.window] == nil {
+		s.of[k.window] = map[string]*keptState{}
 	}
-	s.of[w][string(key)] = data
-	s.size += stateBytes + int64(len(key)+len(data))
+	s.of[k.window][k.key] = k
+	s.size += k.bytes()
 }
 
 // drop removes the state of a key's window.
 func (s *windowStates) drop(w stream.Window, key []byte) {
-	data, ok := s.of[w][string(key)]
-	if !ok {
-		return
+	if k := s.of[w][string(key)]; k != nil {
+		s.remove(k)
 	}
-	s.size -= stateBytes + int64(len(key)+len(data))
-	if delete(s.of[w], string(key)); len(s.of[w]) == 0 {
-		delete(s.of, w)
+}
+
+func (s *windowStates) remove(k *keptState) {
+	s.size -= k.bytes()
+	if delete(s.of[k.window], k.key); len(s.of[k.window]) == 0 {
+		delete(s.of, k.window)
 	}
 }
 
@@ -141,9 +173,8 @@ func (s *windowStates) close(end stream.Time) {
 		if w.End > end {
 			continue
 		}
-		for key, data := range keys {
-			s.size -= stateBytes + int64(len(key)+len(data))
+		for _, k := range keys {
+			s.remove(k)
 		}
-		delete(s.of, w)
 	}
 }

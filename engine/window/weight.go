@@ -165,12 +165,12 @@ func (p *processor) weigh(f Weigher) {
 	if p == nil {
 		return
 	}
-	for key, k := range p.keys.byKey {
-		f([]byte(key), stream.Global, stateBytes+int64(len(key)+len(k.data)))
+	for _, k := range p.keys.byKey {
+		f([]byte(k.key), stream.Global, k.bytes())
 	}
 	for w, keys := range p.windows.of {
-		for key, data := range keys {
-			f([]byte(key), w, stateBytes+int64(len(key)+len(data)))
+		for _, k := range keys {
+			f([]byte(k.key), w, k.bytes())
 		}
 	}
 }
