@@ -4,7 +4,6 @@ import (
 	"tidemark/engine/job"
 	"tidemark/engine/state"
 	"tidemark/engine/state/disk"
-	"tidemark/engine/window"
 	"tidemark/internal/fault"
 )
 
@@ -26,11 +25,7 @@ func (j *Job) openDisk() error {
 	}
 	tasks := 0
 	for i := range j.graph.Steps {
-		st := &j.graph.Steps[i]
-		switch {
-		case st.Join != nil && !st.Windowed():
-			return fault.Userf("step %s: an interval join keeps all of its state in memory, and settings.state.backend is disk: use backend: memory", st.ID)
-		case st.Windowed():
+		if st := &j.graph.Steps[i]; st.Windowed() || st.Join != nil {
 			tasks += st.Parallelism
 		}
 	}
@@ -59,7 +54,7 @@ func (j *Job) closeDisk() error {
 }
 
 // of is where a task of a step leaves state that it has no room for; nil: nowhere.
-func (s *spill) of(step string) *window.Spill {
+func (s *spill) of(step string) *state.Spill {
 	if s == nil {
 		return nil
 	}
@@ -67,5 +62,5 @@ func (s *spill) of(step string) *window.Spill {
 	if s.store != nil {
 		open = func() state.Backing { return s.store.Backing("step " + step) }
 	}
-	return &window.Spill{Open: open, Memory: s.memory}
+	return &state.Spill{Open: open, Memory: s.memory}
 }

@@ -96,13 +96,18 @@ func runBig(t *testing.T, yaml string, files map[string]string, state string, se
 	}
 	report, err := j.Run(t.Context())
 	got := map[string][]string{}
-	for _, name := range []string{"tumbling", "sliding", "sessions", "late"} {
-		text, rerr := os.ReadFile(filepath.Join(dir, name+".jsonl"))
-		if rerr != nil && err == nil {
+	names, gerr := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if gerr != nil {
+		t.Fatal(gerr)
+	}
+	for _, name := range names {
+		text, rerr := os.ReadFile(name)
+		if rerr != nil {
 			t.Fatal(rerr)
 		}
-		got[name] = strings.Split(strings.TrimSpace(string(text)), "\n")
-		slices.Sort(got[name])
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		slices.Sort(lines)
+		got[strings.TrimSuffix(filepath.Base(name), ".jsonl")] = lines
 	}
 	return got, report, err
 }
@@ -120,7 +125,7 @@ func TestAJobWithItsStateOnDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name := range want {
+	for _, name := range []string{"tumbling", "sliding", "sessions", "late"} {
 		if len(want[name]) < 15 || !slices.Equal(got[name], want[name]) {
 			t.Errorf("%s has %d lines, want %d, and not the same", name, len(got[name]), len(want[name]))
 		}
@@ -140,25 +145,12 @@ func TestStateThatCannotGoToDisk(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	joined := `
-version: 1
-job: t
-sources:
-  in: {file: {path: "records-a.txt"}, format: json, schema: {k: string, v: float64}, time: {field: ts, unit: ms}, watermark: {out_of_orderness: 2s}}
-  other: {file: {path: "records-b.txt"}, format: json, schema: {k: string, v: float64}, time: {field: ts, unit: ms}, watermark: {out_of_orderness: 2s}}
-steps:
-  pairs:
-    from: {join: {left: in, right: other, kind: interval, left_key: [k], right_key: [k], between: {lower: -1s, upper: 1s}}}
-sinks:
-  a: {from: pairs, file: {path: tumbling.jsonl}, time_format: ms}
-`
 	for _, c := range []struct {
 		name, yaml, state, want string
 		class                   error
 	}{
 		{"no directory", bigJob, "", "there is no directory for state", fault.ErrUser},
 		{"a file in the place of the directory", bigJob, file, file, fault.ErrExternal},
-		{"an interval join", joined, t.TempDir(), "step pairs: an interval join keeps all of its state in memory", fault.ErrUser},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, err := runBig(t, c.yaml, map[string]string{"records-a.txt": "", "records-b.txt": ""}, c.state, "settings.state.backend=disk")

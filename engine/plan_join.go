@@ -159,7 +159,7 @@ func (s *joinSpec) interval(ctx context.Context, j *Job, st *stepSpec, out join.
 		Lower: ms(in.Lower), Upper: ms(in.Upper), LowerInclusive: !in.LowerExclusive, UpperInclusive: !in.UpperExclusive,
 		Key: st.key, DropNullKey: st.NullKey == job.Drop,
 		Pair: fn, LeftCols: s.cols[0], RightCols: s.cols[1],
-		Breaker: newBreaker(st.Step), Plugin: plugin, Groups: j.graph.MaxParallelism,
+		Breaker: newBreaker(st.Step), Plugin: plugin, Groups: j.graph.MaxParallelism, Spill: j.spill.of(st.ID),
 	}, out)
 	if err != nil {
 		return nil, errors.Join(err, fn.Close())
@@ -230,7 +230,7 @@ func (j interval) disabled() []breaker.Disabled { return j.Disabled() }
 
 func (interval) Stamp(stream.Time) {}
 
-func (interval) onDisk() int64 { return 0 }
+func (j interval) onDisk() int64 { return j.Spilled().Bytes }
 
 func (j interval) held() int64 { return j.Buffered() }
 

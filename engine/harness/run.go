@@ -65,9 +65,11 @@ func Variants(s *spec.Scenario) []Variant {
 			for _, op := range operators(s) {
 				out = append(out, Variant{Together: together, Parallelism: p, Operator: op})
 			}
-			if s.Job.Kind != spec.KindIntervalJoin && p == 1 {
-				out = append(out, Variant{Together: together, Parallelism: p, Disk: true},
-					Variant{Together: together, Parallelism: p, Operator: General, Disk: true})
+			if p == 1 {
+				out = append(out, Variant{Together: together, Parallelism: p, Disk: true})
+				if s.Job.Window != nil {
+					out = append(out, Variant{Together: together, Parallelism: p, Operator: General, Disk: true})
+				}
 			}
 			if s.Job.IsKeyed() && s.Job.Window != nil {
 				out = append(out, Variant{Together: together, Parallelism: p, HotKeys: p})

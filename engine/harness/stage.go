@@ -166,7 +166,11 @@ func (d downstream) Joined() uint64 {
 // open makes the operator of a subtask.
 func (t *task) open(interval bool) (err error) {
 	if interval {
-		t.op, err = join.NewInterval(intervalConfig(t.stage.job), pairTask{t})
+		cfg := intervalConfig(t.stage.job)
+		if t.stage.variant.Disk {
+			cfg.Spill = noRoom()
+		}
+		t.op, err = join.NewInterval(cfg, pairTask{t})
 		return err
 	}
 	s, err := windowSpec(t.stage.job, t.stage.variant.Operator == General)

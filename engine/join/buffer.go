@@ -6,6 +6,7 @@ import (
 	"sort"
 	"sync/atomic"
 
+	"tidemark/engine/state"
 	"tidemark/engine/stream"
 )
 
@@ -15,6 +16,25 @@ type keyState struct {
 	since stream.Time // what time its key group stood at when it came
 	sides [2]buffer
 	epoch atomic.Uint32 // number of the last cut that has it, or came before it
+	asked state.Asked[keyState]
+}
+
+// empty reports whether nothing is kept of the key.
+func (k *keyState) empty() bool { return len(k.sides[0].list())+len(k.sides[1].list()) == 0 }
+
+// write writes the key, and of its records what is not in their columns.
+func (k *keyState) write(w *state.Writer, stores *[2]*store) {
+	w.Bytes(k.key)
+	for s := range k.sides {
+		list, st := k.sides[s].list(), stores[s]
+		w.Len(len(list))
+		for _, e := range list {
+			w.I64(int64(e.time))
+			w.Bool(e.paired)
+			w.U32(uint32(st.split[e.row]))
+			w.I64(st.pos[e.row])
+		}
+	}
 }
 
 // buffer is the records of one key and side, by time and among equal times by arrival.

@@ -21,7 +21,8 @@ import (
 type cut struct {
 	epoch  uint32
 	kinds  [2][]stream.Kind
-	stores [2]store
+	stores [2]*store
+	onDisk state.Frozen // nil: nothing was
 
 	mu   sync.Mutex  // of left; held by whoever writes keys that are left
 	left []*keyState // that have not been looked at
@@ -53,7 +54,7 @@ const chunk = 4096
 
 // newCut freezes what there is of a join.
 func (j *Interval) newCut() *cut {
-	c := &cut{epoch: j.epoch, kinds: j.kinds, left: make([]*keyState, 0, len(j.keys)), written: make([]writtenKeys, max(j.cfg.Groups, 1))}
+	c := &cut{epoch: j.epoch, kinds: j.kinds, onDisk: j.cold.freeze(), left: make([]*keyState, 0, len(j.keys)), written: make([]writtenKeys, max(j.cfg.Groups, 1))}
 	for _, k := range j.keys {
 		c.left = append(c.left, k)
 	}
@@ -99,23 +100,17 @@ func (c *cut) write(k *keyState) {
 }
 
 // add writes a key.
-func (g *writtenKeys) add(k *keyState, stores *[2]store) {
+func (g *writtenKeys) add(k *keyState, stores *[2]*store) {
 	at := span{prefix: prefix(k.key), from: len(g.Buf)}
-	g.Bytes(k.key)
+	k.write(&g.Writer, stores)
+	at.to = len(g.Buf)
 	for s := range k.sides {
-		list, st := k.sides[s].list(), &stores[s]
 		at.row[s] = len(g.rows[s])
-		g.Len(len(list))
-		for _, e := range list {
-			g.I64(int64(e.time))
-			g.Bool(e.paired)
-			g.U32(uint32(st.split[e.row]))
-			g.I64(st.pos[e.row])
+		for _, e := range k.sides[s].list() {
 			g.rows[s] = append(g.rows[s], e.row)
 		}
 		at.end[s] = len(g.rows[s])
 	}
-	at.to = len(g.Buf)
 	g.spans = append(g.spans, at)
 }
 
@@ -148,23 +143,82 @@ func (c *cut) group(n int, w *state.Writer) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	slices.SortFunc(g.spans, g.compare)
-	w.Len(len(g.spans))
-	for _, s := range g.spans {
-		w.Buf = append(w.Buf, g.Buf[s.from:s.to]...)
+	m := merged{cut: c, keys: g, w: w, head: len(w.Buf)}
+	for side := range m.tables {
+		m.tables[side].Reset(c.kinds[side])
 	}
-	for side := range c.stores {
-		var t stream.Columns
-		t.Reset(c.kinds[side])
-		for _, s := range g.spans {
+	w.Len(0)
+	if c.onDisk != nil {
+		first := groupName(nil, n)
+		err := c.onDisk.Scan(first, state.Behind(first), func(name, value []byte) (bool, error) {
+			key := name[len(first):]
+			m.upTo(key)
+			return true, m.cold(key, value)
+		})
+		if err != nil {
+			w.Fail(err)
+		}
+	}
+	m.upTo(nil)
+	binary.LittleEndian.PutUint32(w.Buf[m.head:], uint32(m.n))
+	for side := range m.tables {
+		w.Columns(&m.tables[side])
+	}
+	g.free()
+	return m.n
+}
+
+// merged is a group that is being written: keys from memory among those on disk.
+type merged struct {
+	*cut
+	keys   *writtenKeys
+	w      *state.Writer
+	head   int // where their number stands
+	n      int // how many are written
+	hot    int // of those from memory
+	tables [2]stream.Columns
+}
+
+// upTo writes the keys from memory that come before a key; nil: all that are left.
+func (m *merged) upTo(key []byte) {
+	g := m.keys
+	for ; m.hot < len(g.spans) && (key == nil || bytes.Compare(g.key(g.spans[m.hot]), key) < 0); m.hot++ {
+		s := g.spans[m.hot]
+		m.w.Buf = append(m.w.Buf, g.Buf[s.from:s.to]...)
+		for side := range m.tables {
 			for _, row := range g.rows[side][s.row[side]:s.end[side]] {
-				t.AppendRow(&c.stores[side].Columns, int(row))
+				m.tables[side].AppendRow(&m.stores[side].Columns, int(row))
 			}
 		}
-		w.Columns(&t)
+		m.n++
 	}
-	keys := len(g.spans)
-	g.free()
-	return keys
+}
+
+// cold writes a key that is on disk.
+func (m *merged) cold(key, value []byte) error {
+	_, body, tables, err := readHead(value)
+	if err == nil && !bytes.Equal(state.NewReader(body).Lent(), key) {
+		err = errSpilled
+	}
+	if err != nil {
+		return err
+	}
+	m.w.Buf = append(m.w.Buf, body...)
+	r := state.NewReader(tables)
+	for side := range m.tables {
+		var c stream.Columns
+		c.Reset(m.kinds[side])
+		r.Columns(&c)
+		t := &m.tables[side]
+		if len(t.Blob)+len(c.Blob) > state.MaxText {
+			return errFull
+		}
+		for i := range c.N {
+			t.AppendRow(&c, i)
+		}
+	}
+	m.n++
+	return r.Err()
 }
 
 func (g *writtenKeys) compare(a, b span) int {
@@ -200,6 +254,10 @@ func (c *cut) close() error {
 		g.free()
 		g.mu.Unlock()
 	}
-	c.stores = [2]store{}
-	return nil
+	c.stores = [2]*store{}
+	if c.onDisk == nil {
+		return nil
+	}
+	defer func() { c.onDisk = nil }()
+	return c.onDisk.Close()
 }

@@ -41,9 +41,14 @@ func (tolerant) Refused(*stream.Batch, int, *udf.Pairs, int, *udf.Failure) error
 
 func cutJoin(t *testing.T, groups int) *Interval {
 	t.Helper()
+	return openJoin(t, groups, tolerant{}, nil)
+}
+
+func openJoin(t *testing.T, groups int, out Output, spill *state.Spill) *Interval {
+	t.Helper()
 	j, err := NewInterval(IntervalConfig{Lower: -30, Upper: 20, LowerInclusive: true, UpperInclusive: true, Key: cutFields[:1], DropNullKey: true,
 		Pair: &moody{Pair: NewIdentity(cutFields[1:], cutFields[1:])}, LeftCols: []int{1, 2}, RightCols: []int{1, 2},
-		Breaker: breaker.New(breaker.Limit{Failures: 3, Within: 50}), Plugin: "p", Groups: groups}, tolerant{})
+		Breaker: breaker.New(breaker.Limit{Failures: 3, Within: 50}), Plugin: "p", Groups: groups, Spill: spill}, out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,11 +133,17 @@ func sameCut(t *testing.T, what string, groups iter.Seq2[state.GroupCut, error],
 }
 
 func TestACutIsReadWhileTheJoinGoesOn(t *testing.T) {
-	cuts, groups, floors, touched, unread, restores := 0, 0, 0, 0, 0, 0
+	cuts, groups, floors, touched, unread, restores, onDisk := 0, 0, 0, 0, 0, 0, int64(0)
 	for seed := range uint64(300) {
 		f := &traffic{r: rand.New(rand.NewPCG(seed, 41)), now: 100}
 		n := []int{1, 4, 16}[f.r.IntN(3)]
-		j, twin := cutJoin(t, n), cutJoin(t, n)
+		open := func() *Interval { return cutJoin(t, n) }
+		if seed%2 == 0 {
+			open = func() *Interval {
+				return openJoin(t, n, tolerant{}, &state.Spill{Open: func() state.Backing { return state.NewRAM() }, Memory: int64(f.r.IntN(6000))})
+			}
+		}
+		j, twin := open(), cutJoin(t, n)
 		for cut := range 6 {
 			what := fmt.Sprintf("seed %d, cut %d", seed, cut)
 			for range f.r.IntN(20) {
@@ -148,7 +159,7 @@ func TestACutIsReadWhileTheJoinGoesOn(t *testing.T) {
 					t.Fatal(err)
 				}
 				r := state.Restore{Tasks: [][]byte{p.Task, first.Task}, Counts: true, Groups: p.Groups}
-				j, twin = cutJoin(t, n), cutJoin(t, n)
+				j, twin = open(), cutJoin(t, n)
 				for _, op := range []*Interval{j, twin} {
 					if err := op.Restore(r); err != nil {
 						t.Fatal(err)
@@ -157,6 +168,7 @@ func TestACutIsReadWhileTheJoinGoesOn(t *testing.T) {
 				restores++
 			}
 			frozen := j.Freeze()
+			onDisk += j.Spilled().Pieces
 			want, err := twin.Freeze().Read()
 			if err != nil {
 				t.Fatal(err)
@@ -206,15 +218,14 @@ func TestACutIsReadWhileTheJoinGoesOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			cuts++
-			for s := range j.stores {
-				if j.stores[s].N-j.stores[s].dead != int(j.ledger[s].Open) || j.ledger[s] != twin.ledger[s] {
-					t.Fatalf("%s: side %d: %d records in the table, %d gone; counted %+v, want %+v", what, s, j.stores[s].N, j.stores[s].dead, j.ledger[s], twin.ledger[s])
-				}
+			inBalance(t, what, j)
+			if j.ledger != twin.ledger {
+				t.Fatalf("%s: counted %+v, want %+v", what, j.ledger, twin.ledger)
 			}
 		}
 	}
-	t.Logf("%d cuts, %d groups, %d ahead of their task, %d keys written by the join before the reader came to them, %d cuts not read, %d restores", cuts, groups, floors, touched, unread, restores)
-	if groups < 5000 || touched < 1000 || unread < 100 || floors < 50 {
+	t.Logf("%d cuts, %d groups, %d ahead of their task, %d keys written by the join before the reader came to them, %d cuts not read, %d restores, %d keys on disk", cuts, groups, floors, touched, unread, restores, onDisk)
+	if groups < 5000 || touched < 1000 || unread < 100 || floors < 50 || onDisk < 1000 {
 		t.Error("they show too little")
 	}
 }
@@ -224,7 +235,7 @@ func TestACutIsReadAtTheSameTime(t *testing.T) {
 	for seed := range uint64(40) {
 		f := &traffic{r: rand.New(rand.NewPCG(seed, 42)), now: 100}
 		n := []int{1, 4}[f.r.IntN(2)]
-		j, twin := cutJoin(t, n), cutJoin(t, n)
+		j, twin := openJoin(t, n, tolerant{}, &state.Spill{Open: func() state.Backing { return state.NewRAM() }, Memory: int64(seed%4) * 2000}), cutJoin(t, n)
 		for cut := range 10 {
 			for range 20 {
 				f.run(t, j, twin)

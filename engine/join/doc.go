@@ -10,6 +10,7 @@
 //	identity.go  the built-in pair function
 //	snapshot.go  the state as bytes
 //	cut.go       the state as it was at one moment, read while the join goes on
+//	spill.go     state that has no room in memory
 //
 // Joins over windows (S115–S119) are a windowed step over both inputs; they use the same
 // pair functions.

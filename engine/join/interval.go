@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tidemark/engine/breaker"
+	"tidemark/engine/state"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
 	"tidemark/internal/fault"
@@ -29,6 +30,8 @@ type IntervalConfig struct {
 	Breaker *breaker.Breaker
 	Plugin  string
 	Groups  int
+	// Spill is where state goes that has no room in memory; nil: it has.
+	Spill *state.Spill
 }
 
 // Output hears what a join produces, in order, before the call into the join returns.
@@ -108,10 +111,12 @@ type Interval struct {
 	stores  [2]*store
 	queue   queue
 	ledger  [2]Ledger
-	pairs   int64  // made so far
-	refused int64  // of those, refused by the pair function
-	epoch   uint32 // counts the cuts
-	cut     *cut   // the last one
+	pairs   int64          // made so far
+	refused int64          // of those, refused by the pair function
+	epoch   uint32         // counts the cuts
+	cut     *cut           // the last one
+	cold    *cold          // what is on disk; nil: nothing ever is
+	table   stream.Columns // scratch
 
 	caller  Caller
 	batch   *stream.Batch
@@ -157,6 +162,7 @@ func NewInterval(cfg IntervalConfig, out Output) (*Interval, error) {
 		}
 		j.stores[side] = newStore(j.kinds[side])
 	}
+	j.cold = newCold(j, cfg.Spill)
 	return j, nil
 }
 
@@ -183,10 +189,23 @@ func (j *Interval) Each(f func(side uint8, key []byte, t stream.Time)) {
 			}
 		}
 	}
+	j.cold.each(func(body []byte, _ int64) {
+		r := state.NewReader(body)
+		key := r.Lent()
+		for s := range j.stores {
+			for range r.Len() {
+				t := stream.Time(r.I64())
+				r.Bool()
+				r.U32()
+				r.I64()
+				f(uint8(s), key, t)
+			}
+		}
+	})
 }
 
 // Close closes the pair function.
-func (j *Interval) Close() error { return j.cfg.Pair.Close() }
+func (j *Interval) Close() error { return errors.Join(j.cfg.Pair.Close(), j.cold.close()) }
 
 // Clock sets processing time, for which nothing in an interval join waits (S114).
 func (j *Interval) Clock(stream.Time) error { return nil }
@@ -212,6 +231,12 @@ func (j *Interval) Process(b *stream.Batch) error {
 	}
 	if b.Trailing > j.wm {
 		j.advance(b.Trailing)
+	}
+	if err := j.cold.settle(); err != nil {
+		return err
+	}
+	if err := j.cold.shrink(); err != nil {
+		return err
 	}
 	j.tidy()
 	return nil
@@ -260,11 +285,10 @@ func (j *Interval) record(b *stream.Batch, i int, side uint8) error {
 	l.Open++
 	st := j.stores[side]
 	row := st.appendFrom(&j.view, i, ts, b.Split[i], b.Pos[i])
-	k := j.keys[string(key)]
-	if k == nil {
-		k = j.newKey(key, wm)
+	k, err := j.key(key, b.Hash[i], wm)
+	if err != nil {
+		return err
 	}
-	j.change(k)
 	own := &k.sides[side]
 	n := own.insert(entry{time: ts, row: row, null: st.null(row, j.notNull[side])})
 	if n == 0 {
@@ -403,28 +427,59 @@ func (j *Interval) advance(w stream.Time) {
 	j.wm = w
 	j.passFloors()
 	for len(j.queue) > 0 && j.queue[0].due <= w {
-		b := j.queue[0]
-		j.change(b.owner)
-		l, retain, n := &j.ledger[b.side], j.retain[b.side], 0
-		for _, e := range b.list() {
-			if e.time.Add(retain) > w {
-				break
-			}
-			if e.paired {
-				l.Fired++
-			} else {
-				l.Unfired++
-			}
-			n++
+		j.expire(j.queue[0])
+	}
+}
+
+// expire drops the records of a buffer that the watermark has reached the end of.
+func (j *Interval) expire(b *buffer) {
+	j.change(b.owner)
+	l, retain, n := &j.ledger[b.side], j.retain[b.side], 0
+	for _, e := range b.list() {
+		if e.time.Add(retain) > j.wm {
+			break
 		}
-		l.Open -= int64(n)
-		j.stores[b.side].dead += n
-		b.drop(n)
-		j.queue.set(b, retain)
-		if k := b.owner; len(k.sides[0].list())+len(k.sides[1].list()) == 0 {
-			j.forget(k)
+		if e.paired {
+			l.Fired++
+		} else {
+			l.Unfired++
+		}
+		n++
+	}
+	l.Open -= int64(n)
+	j.stores[b.side].dead += n
+	b.drop(n)
+	j.queue.set(b, retain)
+	if b.owner.empty() {
+		j.forget(b.owner)
+	}
+}
+
+// expireKey is expire for both buffers of a key, where their time has come.
+func (j *Interval) expireKey(k *keyState) {
+	for s := range k.sides {
+		if b := &k.sides[s]; b.at >= 0 && b.due <= j.wm {
+			j.expire(b)
 		}
 	}
+}
+
+// key returns the state of a key, to be changed: from memory, from disk, or a new one of a
+// key group that stands at a time.
+func (j *Interval) key(key []byte, hash uint64, at stream.Time) (*keyState, error) {
+	k := j.keys[string(key)]
+	if k == nil {
+		var err error
+		if k, err = j.cold.load(key, hash); err != nil {
+			return nil, err
+		}
+	}
+	if k == nil {
+		k = j.newKey(key, at)
+	}
+	j.cold.touch(k)
+	j.change(k)
+	return k, nil
 }
 
 // newKey makes a key whose key group stands at a time.
@@ -443,8 +498,9 @@ func (j *Interval) newKey(key []byte, at stream.Time) *keyState {
 	return k
 }
 
-// forget drops a key that nothing is kept of.
+// forget drops a key that nothing is kept of in memory.
 func (j *Interval) forget(k *keyState) {
+	j.cold.forget(k)
 	delete(j.keys, string(k.key))
 	if !j.cut.busy() && len(j.spare) < maxSpare && cap(k.sides[0].entries)+cap(k.sides[1].entries) <= maxSpareEntries {
 		j.spare = append(j.spare, k)

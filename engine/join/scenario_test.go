@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tidemark/engine/join"
+	"tidemark/engine/state"
 	"tidemark/engine/stream"
 	"tidemark/engine/udf"
 	"tidemark/engine/watermark"
@@ -37,9 +38,13 @@ func config(j *spec.Job) join.IntervalConfig {
 		Key: fields[:1], Pair: join.NewIdentity(fields[1:], fields[1:]), LeftCols: []int{1}, RightCols: []int{1}}
 }
 
-// run returns what a scenario produces.
-func run(t *testing.T, s *spec.Scenario, size int) []spec.Entry {
-	r := &runner{t: t, cfg: config(&s.Job), lateOut: s.Job.LateOutput, size: size, wm: watermark.NewMin(2), entries: map[int]*spec.Entry{}}
+// run returns what a scenario produces, with all state in memory or, between batches, none.
+func run(t *testing.T, s *spec.Scenario, size int, onDisk bool) []spec.Entry {
+	cfg := config(&s.Job)
+	if onDisk {
+		cfg.Spill = &state.Spill{Open: func() state.Backing { return state.NewRAM() }}
+	}
+	r := &runner{t: t, cfg: cfg, lateOut: s.Job.LateOutput, size: size, wm: watermark.NewMin(2), entries: map[int]*spec.Entry{}}
 	var err error
 	if r.op, err = join.NewInterval(r.cfg, r); err != nil {
 		if !errors.Is(err, fault.ErrUser) {
@@ -115,18 +120,18 @@ func (r *runner) step(n int, st *spec.Step) error {
 		if err := r.flush(); err != nil {
 			return err
 		}
-		state := &spec.State{}
+		kept := &spec.State{}
 		r.op.Each(func(side uint8, _ []byte, t stream.Time) {
 			if side == 0 {
-				state.Left = append(state.Left, int64(t))
+				kept.Left = append(kept.Left, int64(t))
 			} else {
-				state.Right = append(state.Right, int64(t))
+				kept.Right = append(kept.Right, int64(t))
 			}
 		})
-		if n := int64(len(state.Left) + len(state.Right)); n != r.op.Buffered() {
+		if n := int64(len(kept.Left) + len(kept.Right)); n != r.op.Buffered() {
 			r.t.Errorf("step %d: %d records are kept, but %d are counted", n, n, r.op.Buffered())
 		}
-		r.entry(n).State = state
+		r.entry(n).State = kept
 	default:
 		r.t.Fatalf("step %d is of no kind this test knows", n)
 	}
@@ -215,8 +220,10 @@ func check(t *testing.T, s spec.Scenario, sizes ...int) {
 		s    spec.Scenario
 	}{{"", s}, {", restored at every step", spec.WithRestoreAfterEveryStep(s)}} {
 		for _, size := range sizes {
-			if d := spec.Diff(&v.s, run(t, &v.s, size)); d != "" {
-				t.Errorf("%s, batches of %d%s: %s", s.ID, size, v.name, d)
+			for _, onDisk := range []bool{false, true} {
+				if d := spec.Diff(&v.s, run(t, &v.s, size, onDisk)); d != "" {
+					t.Errorf("%s, batches of %d%s, on disk %v: %s", s.ID, size, v.name, onDisk, d)
+				}
 			}
 		}
 	}
@@ -270,7 +277,7 @@ func TestALongStream(t *testing.T) {
 		s.Steps = append(s.Steps, spec.Step{Probe: true}, spec.Step{CheckpointRestore: true}, spec.Step{EndOfInput: true}, spec.Step{Probe: true})
 		s.Expect = naive.Evaluate(&s)
 		for _, size := range []int{1, 7, 1024} {
-			if d := spec.Diff(&s, run(t, &s, size)); d != "" {
+			if d := spec.Diff(&s, run(t, &s, size, size == 7)); d != "" {
 				t.Errorf("%s, batches of %d: %s", s.ID, size, d)
 			}
 		}

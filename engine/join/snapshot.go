@@ -69,7 +69,12 @@ func (j *Interval) Freeze() state.Cut {
 		for g := range c.written {
 			w.Buf = append(w.Buf[:0], layout[:]...)
 			keys := c.group(g, &w)
-			if failed := failures(g, &w); !failed && keys == 0 {
+			failed := failures(g, &w)
+			if err := w.Err(); err != nil {
+				yield(state.GroupCut{}, err)
+				return
+			}
+			if !failed && keys == 0 {
 				continue
 			}
 			floor := s.wm
@@ -126,8 +131,13 @@ func (j *Interval) Restore(r state.Restore) error {
 	if r.Exact || r.Counts {
 		j.pairs, j.refused, j.ledger = all.pairs, all.refused, all.ledger
 	}
+	defer func() { j.table = stream.Columns{} }() // groups are large
 	for _, g := range r.Groups {
-		if err := j.readGroup(g); err != nil {
+		err := j.readGroup(g)
+		if err == nil {
+			err = j.cold.restored()
+		}
+		if err != nil {
 			return fmt.Errorf("state of key group %d: %w", g.Group, err)
 		}
 	}
@@ -157,41 +167,57 @@ func (j *Interval) readGroup(g state.GroupCut) error {
 		}
 		k := j.newKey(key, g.Floor)
 		keys = append(keys, k)
-		for s := range k.sides {
-			j.readBuffer(r, &k.sides[s])
-		}
+		j.readLists(r, k)
 	}
-	for s, st := range j.stores {
-		var c stream.Columns
-		c.Reset(j.kinds[s])
-		if r.Columns(&c); r.Failed() || st.N+c.N != len(st.time) {
-			r.Fail(errCount)
-			break
-		}
-		if !st.fits(&c) {
-			r.Fail(errFull)
-			break
-		}
-		st.appendColumns(&c)
-	}
+	j.readTables(r)
 	j.cfg.Breaker.RestorePart(r, g.Group)
 	if err := r.Err(); err != nil {
 		return err
 	}
 	for _, k := range keys {
-		for s := range k.sides {
-			list := k.sides[s].list()
-			for i := range list {
-				list[i].null = j.stores[s].null(list[i].row, j.notNull[s])
-			}
-		}
+		j.cold.touch(k)
+		j.findNulls(k)
 	}
 	return nil
 }
 
 var errFull = fault.Quotaf("the join keeps more records than one subtask can: raise the parallelism")
 
-// readBuffer reads the records of a key and side, whose columns follow later.
+// readLists reads the records of a key, whose columns follow later.
+func (j *Interval) readLists(r *state.Reader, k *keyState) {
+	for s := range k.sides {
+		j.readBuffer(r, &k.sides[s])
+	}
+}
+
+// readTables reads the columns of records that have been read.
+func (j *Interval) readTables(r *state.Reader) {
+	c := &j.table
+	for s, st := range j.stores {
+		c.Reset(j.kinds[s])
+		if r.Columns(c); r.Failed() || st.N+c.N != len(st.time) {
+			r.Fail(errCount)
+			return
+		}
+		if !st.fits(c) {
+			r.Fail(errFull)
+			return
+		}
+		st.appendColumns(c)
+	}
+}
+
+// findNulls marks the records of a key that are part of no pair.
+func (j *Interval) findNulls(k *keyState) {
+	for s := range k.sides {
+		list := k.sides[s].list()
+		for i := range list {
+			list[i].null = j.stores[s].null(list[i].row, j.notNull[s])
+		}
+	}
+}
+
+// readBuffer reads those of a side.
 func (j *Interval) readBuffer(r *state.Reader, b *buffer) {
 	st := j.stores[b.side]
 	for range r.Len() {

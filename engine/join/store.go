@@ -94,14 +94,14 @@ func (s *store) clear(kinds []stream.Kind) *store {
 
 // frozen is the store as it is now, for others to read: rows that are appended lie behind its
 // own.
-func (s *store) frozen() store {
+func (s *store) frozen() *store {
 	s.lent = true
 	f := *s
 	f.Cols = slices.Clone(s.Cols)
 	for i := range f.Cols {
 		f.Cols[i].Valid = slices.Clone(f.Cols[i].Valid) // one word has bits of several rows
 	}
-	return f
+	return &f
 }
 
 // textOfRow is how much text a row has.

@@ -1,6 +1,9 @@
 package join
 
-import "tidemark/engine/stream"
+import (
+	"tidemark/engine/state"
+	"tidemark/engine/stream"
+)
 
 // Bytes of what is kept beside the records, with the share of the maps that lead to it.
 const (
@@ -8,17 +11,18 @@ const (
 	entryBytes = 24  // a record in a buffer
 )
 
-// Bytes is about what the state takes of memory. It is asked for after each batch.
+// Bytes is about what the state takes of memory; Spilled says what is on disk. It is asked for
+// after each batch.
 func (j *Interval) Bytes() int64 {
 	n := keyBytes * int64(len(j.keys))
-	for side, s := range j.stores {
-		n += s.bytes() + entryBytes*j.ledger[side].Open
+	for _, s := range j.stores {
+		n += s.bytes() + entryBytes*int64(s.N-s.dead)
 	}
 	return n
 }
 
-// Weigh calls f for every key, in no order, with about what its records take; key is
-// borrowed. All records of a side count alike.
+// Weigh calls f for every key, in no order, with about what its records take, in memory or on
+// disk; key is borrowed. All records of a side count alike.
 func (j *Interval) Weigh(f func(key []byte, w stream.Window, bytes int64)) {
 	var each [2]int64
 	for side, s := range j.stores {
@@ -33,6 +37,7 @@ func (j *Interval) Weigh(f func(key []byte, w stream.Window, bytes int64)) {
 		}
 		f(k.key, stream.Global, n)
 	}
+	j.cold.each(func(body []byte, size int64) { f(state.NewReader(body).Lent(), stream.Global, size) })
 }
 
 // bytes is what a store takes, those of its records included that are in no buffer any more.

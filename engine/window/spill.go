@@ -8,28 +8,12 @@ import (
 )
 
 // Spill is where an operator leaves the state that has no room in memory: what records and
-// timers have not asked for in the longest time, until they do. It is the operator's alone.
-//
-// What is on disk is not in memory and the other way round: what comes back is deleted
-// there, and written again when its turn to leave comes. Nobody can tell where a piece of
-// state was but by the time that it takes.
-type Spill struct {
-	// Open makes a backing that is empty.
-	Open func() state.Backing
-	// Memory in bytes is what the operator may hold. It is kept to between batches, and
-	// while panes fire: what one batch brings comes on top.
-	Memory int64
-}
+// timers have not asked for in the longest time, until they do. Room is also made while panes
+// fire.
+type Spill = state.Spill
 
-const (
-	// roomShare of the memory is what is still taken when room has been made.
-	roomShare = 0.875
-	// spillBatch is how many bytes are written at once.
-	spillBatch = 256 << 10
-)
-
-// room is what may be held when room has been made.
-func (s *Spill) room() int64 { return int64(roomShare * float64(s.Memory)) }
+// spillBatch is how many bytes are written at once.
+const spillBatch = state.SpillBatch
 
 // Names on disk begin with what they are of.
 const (
@@ -58,11 +42,8 @@ func behind(prefix []byte) []byte {
 	}
 }
 
-// SpilledState tells what an operator has on disk.
-type SpilledState struct {
-	Pieces int64 // keys, or cells of a window and a key
-	Bytes  int64 // of names and values
-}
+// SpilledState tells what an operator has on disk: keys, or cells of a window and a key.
+type SpilledState = state.Spilled
 
 // What is not tumbling windows runs on the general operator where state may go to disk: it
 // has all of a key in one place, which can leave and come back.

@@ -128,7 +128,7 @@ func (c *coldCells) shrink() error {
 		return cmp.Or(cmp.Compare(a.asked, b.asked), cmp.Compare(b.cells, a.cells))
 	})
 	for _, t := range all {
-		if c.op.Bytes() <= c.room() {
+		if c.op.Bytes() <= c.Room() {
 			break
 		}
 		if err := c.write(t.bucket, t.group); err != nil {

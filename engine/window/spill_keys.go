@@ -158,7 +158,7 @@ func (c *coldKeys) shrink() error {
 	if c == nil || c.held() <= c.Memory {
 		return nil
 	}
-	for room := c.room(); c.oldest != nil && c.held() > room; {
+	for room := c.Room(); c.oldest != nil && c.held() > room; {
 		c.write(c.oldest)
 		c.drop(c.oldest)
 		if c.batch.Size() >= spillBatch {
