@@ -38,6 +38,8 @@ func read(c *call, s *shape, f *frame, arena []byte, done int) (*reply, error) {
 		return r, nil
 	case c.fn == guest.Apply:
 		return r, r.agenda(c, s, f, arena, out, done)
+	case c.fn == guest.Upgrade:
+		return r, r.upgraded(c, s, out, done)
 	case c.inPlace(s):
 		for g := range c.groups {
 			r.acc(g, arena[f.accs.at+g*s.width:][:s.width])

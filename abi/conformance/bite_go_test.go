@@ -38,6 +38,16 @@ func TestTheKitBitesInGo(t *testing.T) {
 			"apply.txt:", "a result on the way, a reset, a merge and a last result", "1: row count=2 sum=0.5"},
 		{"an operation is believed", "stats", "sdk/go/apply.go", " || o.acc >= f.groups ||", " ||",
 			"a frame that cannot be read", "operation 0 on an accumulator that there is not", "status 0"},
+		{"an upgrade from any schema is the first one", "mean", "sdk/go/upgrade.go", "		if x.schema == schema {\n", "		if x.schema > 0 {\n",
+			"accumulators.txt:", "accumulators of schema 2, which were wider", "REFUSED op=0"},
+		{"op is not stored in upgrades", "history", "sdk/go/upgrade.go", "		f.op = uint32(i)\n", "",
+			"accumulators.txt:", "accumulators of schema 1", "op is -1 after 3 items, it must be 2"},
+		{"what is upgraded is always a state of a key", "visits", "sdk/go/upgrade.go", "Kept(heads[0].keys)", "KeptOfKey",
+			"states.txt:", "states of windows", "the count of a key has 4 bytes"},
+		{"states are not padded", "every", "sdk/go/upgrade.go", "end := used + 4 + (len(now)+3)&^3", "end := used + 5 + (len(now)+3)&^3",
+			"states.txt:", "states of schema 1", "accumulator 1 has 2048 bytes, 36 are left"},
+		{"a table of states is believed", "visits", "sdk/go/upgrade.go", "if !good || !good2 {\n		return badFrame", "if !good || false && !good2 {\n		return badFrame",
+			"a frame that cannot be read", "states of keys\", with states beyond the frame", "TRAP"},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			original, err := filepath.Abs(filepath.Join("../..", c.file))

@@ -26,6 +26,14 @@ type shape struct {
 }
 
 func shapeOf(m *abi.Manifest) *shape {
+	s := shapeOfKind(m)
+	if len(m.Upgrades()) > 0 {
+		s.fns = append(s.fns, guest.Upgrade)
+	}
+	return s
+}
+
+func shapeOfKind(m *abi.Manifest) *shape {
 	switch {
 	case m.Aggregate != nil:
 		a := m.Aggregate
@@ -129,6 +137,9 @@ type call struct {
 	pairs   []abi.PairRow
 	ops     []abi.PaneOp
 	agenda  []abi.ContentOp
+
+	schema uint32   // of accs in tm_upgrade
+	what   abi.Kept // what these are
 }
 
 // items is how many operations the call has: what op counts.
@@ -138,7 +149,7 @@ func (c *call) items() int {
 		return 1
 	case guest.Add:
 		return len(c.group)
-	case guest.Create, guest.Merge, guest.Result:
+	case guest.Create, guest.Merge, guest.Result, guest.Upgrade:
 		return c.groups
 	case guest.Process:
 		return len(c.firings)
@@ -164,7 +175,7 @@ func (c *call) mayFill(s *shape) bool {
 
 // answersAccs reports whether the call answers accumulators of varying size.
 func (c *call) answersAccs(s *shape) bool {
-	return len(s.fns) > 1 && s.width == 0 && (c.fn == guest.Create || c.fn == guest.Add || c.fn == guest.Merge)
+	return slices.Contains(s.fns, guest.Merge) && s.width == 0 && (c.fn == guest.Create || c.fn == guest.Add || c.fn == guest.Merge)
 }
 
 // part is the items from lo up to hi, with no more records than they need. States are those
@@ -175,7 +186,7 @@ func (c *call) part(lo, hi int) *call {
 	case guest.Configure:
 	case guest.Add:
 		p.inputs, p.group = c.inputs.cut(lo, hi), c.group[lo:hi]
-	case guest.Create, guest.Merge, guest.Result:
+	case guest.Create, guest.Merge, guest.Result, guest.Upgrade:
 		p.groups = hi - lo
 		p.accs, p.from = piece(c.accs, lo, hi), piece(c.from, lo, hi)
 	case guest.Process:

@@ -38,7 +38,8 @@ var Vectors embed.FS
 // Plugins are the names of the standard plug-ins, in the order in which they are checked: all
 // that an SDK must have built to have every kind.
 func Plugins() []string {
-	return []string{"probe", "stats", "distinct", "top_k", "sections", "unpaid", "adaptive", "count_or_timeout", "sessionise", "own_gap"}
+	return []string{"probe", "stats", "distinct", "top_k", "sections", "unpaid", "adaptive", "count_or_timeout", "sessionise", "own_gap",
+		"mean", "history", "visits", "every"}
 }
 
 // Report is what came of a plug-in.

@@ -72,6 +72,12 @@ func damages(c *call, s *shape) []damage {
 	if c.fn == guest.Merge {
 		set("accumulators to merge beyond the frame", atFrom, beyond)
 	}
+	if c.fn == guest.Upgrade {
+		set("states beyond the frame", atAcc, beyond)
+		set("more states than the frame holds", abi.AtGroups, to(1<<30))
+		set("a block beyond the frame", atBlock, beyond)
+		return out
+	}
 	if c.fn == guest.Result || c.fn == guest.Apply {
 		set("output columns beyond the frame", atOutCols, beyond)
 		set("no output columns", atNumOuts, to(0))

@@ -55,7 +55,7 @@ func newFrame(c *call, s *shape, l layout) *frame {
 	f := &frame{}
 	h := &f.header
 	h.Rows, h.Groups = uint32(c.items()), uint32(c.groups)
-	if c.fn == guest.Create || c.fn == guest.Merge || c.fn == guest.Result {
+	if c.fn == guest.Create || c.fn == guest.Merge || c.fn == guest.Result || c.fn == guest.Upgrade {
 		h.Rows = 0
 	}
 	to := func(dst *uint32) func(uint32) { return func(at uint32) { *dst = at } }
@@ -81,7 +81,7 @@ func newFrame(c *call, s *shape, l layout) *frame {
 		}
 	case s.width > 0 && c.fn == guest.Result:
 		f.area(slices.Concat(c.accs...), to(&h.Acc))
-	case c.fn == guest.Merge || c.fn == guest.Result:
+	case c.fn == guest.Merge || c.fn == guest.Result || c.fn == guest.Upgrade:
 		f.area(pieces(c.accs), to(&h.Acc))
 		if c.fn == guest.Merge {
 			f.area(pieces(c.from), to(&h.From))
@@ -92,6 +92,8 @@ func newFrame(c *call, s *shape, l layout) *frame {
 		f.outputs(s, c.groups)
 	case guest.Apply:
 		f.outputs(s, results(c.agenda))
+	case guest.Upgrade:
+		f.upgradeBlock(c)
 	}
 	if len(c.lists) > 0 || c.fn == guest.Process {
 		f.block(c, s, l)

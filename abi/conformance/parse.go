@@ -35,6 +35,7 @@ type answer struct {
 	status string // one of the words below
 	op     int    // of a refusal and a trap; -1: of nothing, or it does not matter
 	text   string // of a refusal; of a trap a part of it
+	any    bool   // any text will do: it is the SDK's
 	said   []said
 }
 
@@ -149,11 +150,13 @@ func (p *parser) head(words []string) error {
 	default:
 		return fmt.Errorf("%s is neither a call nor one of OK, REFUSED, TRAP, BAD_FRAME", words[0])
 	}
+	s.want.any = true
 	for _, w := range words[1:] {
 		var err error
 		if number, isOp := strings.CutPrefix(w, "op="); isOp {
 			s.want.op, err = strconv.Atoi(number)
 		} else {
+			s.want.any = false
 			s.want.text, err = parseText(w)
 		}
 		if err != nil {
@@ -166,7 +169,7 @@ func (p *parser) head(words []string) error {
 // exports are the names of guest's functions, by number.
 func exports() []string {
 	var names []string
-	for f := guest.Configure; f <= guest.Apply; f++ {
+	for f := guest.Configure; f <= guest.Upgrade; f++ {
 		names = append(names, f.String())
 	}
 	return names
@@ -193,6 +196,9 @@ func (p *parser) begin(fn guest.Func, options []string) (*call, error) {
 	}
 	if !slices.Contains(s.fns, fn) {
 		return nil, fmt.Errorf("the plug-in has no %s", fn)
+	}
+	if fn == guest.Upgrade {
+		return p.upgrade(c, options)
 	}
 	for _, l := range s.lists {
 		c.lists = append(c.lists, newTable(append([]abi.Column{s.timeOf()}, l...)...))
@@ -291,7 +297,13 @@ func (p *parser) section(s *step, words []string) error {
 		return pieces(&c.accs)
 	case "from":
 		return pieces(&c.from)
-	case "keys", "states", "state":
+	case "states":
+		if c.fn == guest.Upgrade {
+			p.rows = c.oldStates
+			return nil
+		}
+		return pieces(&c.keys)
+	case "keys", "state":
 		return pieces(&c.keys)
 	case "windows":
 		return pieces(&c.windows)
@@ -503,13 +515,16 @@ func (p *parser) answer(s *step, words []string) error {
 			return fmt.Errorf("watermark ITEM TIME")
 		}
 		return say(sayRow(sh, s.fn, item, 0, []cell{{word: uint64(at)}}))
-	case "accumulator", "state", "window":
+	case "accumulator", "state", "window", "upgraded":
 		b, err := parseBytes(words)
 		if err != nil {
 			return err
 		}
-		if word == "accumulator" {
+		switch {
+		case word == "accumulator":
 			return say(sayAcc(item, b))
+		case word == "upgraded":
+			return say(sayUpgraded(item, b))
 		}
 		return say(sayState(item, word == "window", b))
 	case "in":

@@ -108,6 +108,12 @@ func TestMistakesInVectors(t *testing.T) {
 		{"sessionise", head + "tm_process\n  keys\n    none\n  windows\n    none\n  records  time page\n    0 -\n  firings\n    window=0..9 key=0 slot=0 records=0..2\nOK\n", "records 0..2 of 1, behind 0"},
 		{"sessionise", head + "tm_process\n  firings\nOK\n  side bounce 0 at=1\n", "there is no side output bounce"},
 		{"count_or_timeout", "case a\ntm_configure n=1 after_ms=1\ntm_trigger\n  records  time\n  operations\n    elemnt row=0\nOK\n", "elemnt is none of element"},
+		{"mean", head + "tm_upgrade schema=1\nOK\n", "x:3: tm_upgrade schema=N of="},
+		{"mean", head + "tm_upgrade schema=-1 of=accumulators\nOK\n", "x:3: schema=-1: "},
+		{"mean", head + "tm_upgrade schema=1 of=groups\nOK\n", "x:3: of=groups: it is of one of accumulators, keys"},
+		{"mean", head + "tm_upgrade schema=1 of=accumulators groups=1\nOK\n", "x:3: groups=1 is not known here"},
+		{"mean", head + "tm_upgrade schema=1 of=accumulators\n  states\n    i64:1\nOK\n  upgraded 1  none\n", "x:7: 1 is none of 1 items"},
+		{"stats", head + "tm_upgrade schema=1 of=accumulators\nOK\n", "x:3: the plug-in has no tm_upgrade"},
 	} {
 		m, _, err := load(Vectors, c.plugin)
 		if err != nil {

@@ -335,5 +335,39 @@ def own_gap(r):
     write("own_gap", "Many records.", out + ["OK"] + answers)
 
 
-for seed, generate in enumerate([probe, stats, distinct, top_k, sections, unpaid, adaptive, count_or_timeout, sessionise, own_gap]):
+def upgrades(name, about, of, states):
+    """Pairs of old and new bytes, more than an output area of 4,096 bytes holds."""
+    out = ["case " + about, "tm_configure", "tm_upgrade schema=1 of=" + of, "  states"] + ["    " + old for old, _ in states]
+    write(name, "Many states.", out + ["OK"] + ["  upgraded %d  %s" % (n, new) for n, (_, new) in enumerate(states)])
+
+
+def mean(r):
+    """Means of multiples of 1/8, and counts that are small: products are exact."""
+    states = []
+    for _ in range(250):
+        m, n = r.randrange(-(1 << 30), 1 << 30) / 8, r.randrange(1 << 20)
+        states.append(("f64:%s f64:%s" % (number(m), number(n)), "i64:%d f64:%s" % (n, number(m * n))))
+    upgrades("mean", "many accumulators", "accumulators", states)
+
+
+def history(r):
+    states = []
+    for _ in range(200):
+        texts = [w for w in (r.choice(WORDS) * r.choice([1, 1, 5]) for _ in range(r.randrange(6))) if "\n" not in w]
+        states.append((" ".join(text(t + "\n") for t in texts) or "none", " ".join("t:" + text(t) for t in texts) or "none"))
+    upgrades("history", "many accumulators of all lengths", "accumulators", states)
+
+
+def visits(r):
+    numbers = [r.randrange(1 << r.randrange(1, 33)) for _ in range(290)]
+    upgrades("visits", "many states of keys", "keys", [("u32:%d" % n, "i64:%d" % n) for n in numbers])
+
+
+def every(r):
+    numbers = [r.randrange(10 ** r.randrange(1, 10)) for _ in range(290)]
+    upgrades("every", "many states of windows", "windows", [("\"%0*d\"" % (r.randrange(1, 10), n), "i64:%d" % n) for n in numbers])
+
+
+for seed, generate in enumerate([probe, stats, distinct, top_k, sections, unpaid, adaptive, count_or_timeout, sessionise, own_gap,
+                                 mean, history, visits, every]):
     generate(random.Random(seed))
