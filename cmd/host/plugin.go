@@ -172,6 +172,7 @@ type moduleView struct {
 	Map        *mapView       `json:"map,omitempty"`
 	Trigger    *triggerView   `json:"trigger,omitempty"`
 	Assigner   *assignerView  `json:"assigner,omitempty"`
+	Upgrades   []upgradeView  `json:"upgrades,omitempty"`
 	Exports    []linkView     `json:"exports"`
 	Imports    []linkView     `json:"imports"`
 	Memory     []memoryView   `json:"memory"`
@@ -279,6 +280,7 @@ func viewModule(m *binary.Module) *moduleView {
 	}
 	if manifest, err := m.Manifest(); err == nil {
 		v.Name, v.Version, v.SDK = manifest.Name, manifest.Version, manifest.SDK
+		v.Upgrades = viewUpgrades(manifest.Upgrades())
 		v.Aggregate, v.Process, v.Assigner = viewAggregate(manifest.Aggregate), viewProcess(manifest.Process), viewAssigner(manifest.Assigner)
 		if p := manifest.Pair; p != nil {
 			v.Pair = &pairView{viewColumns(p.Left), viewColumns(p.Right), viewColumns(p.Outputs), viewParams(p.Params)}
@@ -475,6 +477,7 @@ func (v *moduleView) show(w io.Writer) {
 		line("order", "%s", map[bool]string{true: "does not matter", false: "matters"}[a.OrderInsensitive])
 		line("merging", "%s", map[bool]string{true: "exact", false: "not exact: up to rounding"}[a.Exact])
 	}
+	showUpgrades(v.Upgrades, line)
 	for _, m := range v.Memory {
 		most := "no maximum"
 		if m.MaxPages != nil {

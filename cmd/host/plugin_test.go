@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -118,6 +119,38 @@ func TestInspectShowsAManifest(t *testing.T) {
 	}
 	if v.Plugin || len(v.Problems) == 0 || *v.ABI != 1 || v.Name != "top" || v.Aggregate.Params[0].Default != 3.0 || v.Aggregate.Schema != 4 {
 		t.Errorf("got %s", stdout)
+	}
+}
+
+// The standard plug-ins with a past, and one without.
+func TestInspectShowsUpgrades(t *testing.T) {
+	for _, c := range []struct {
+		plugin string
+		lines  string
+		want   []upgradeView
+	}{
+		{"mean", "upgrades     from schema 1, accumulators of 16 bytes\n             from schema 2, accumulators of 24 bytes\n", []upgradeView{{1, 16}, {2, 24}}},
+		{"history", "upgrades     from schema 1\n", []upgradeView{{1, 0}}},
+		{"visits", "schema 2\nupgrades     from schema 1\n", []upgradeView{{1, 0}}},
+		{"every", "upgrades     from schema 1\n", []upgradeView{{1, 0}}},
+		{"stats", "", nil},
+	} {
+		file := filepath.Join(t.TempDir(), "p.wasm")
+		if err := os.WriteFile(file, wasmtest.Built(t, "c", c.plugin), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, stdout, _ := pluginCommand("inspect", file)
+		if !strings.Contains(stdout, c.lines) || strings.Contains(stdout, "upgrades ") != (c.want != nil) {
+			t.Errorf("%s:\n%s\nwant %q", c.plugin, stdout, c.lines)
+		}
+		_, stdout, _ = pluginCommand("inspect", "-o", "json", file)
+		var v moduleView
+		if err := json.Unmarshal([]byte(stdout), &v); err != nil {
+			t.Fatal(err)
+		}
+		if !v.Plugin || !reflect.DeepEqual(v.Upgrades, c.want) {
+			t.Errorf("%s: %+v, want %+v", c.plugin, v.Upgrades, c.want)
+		}
 	}
 }
 
