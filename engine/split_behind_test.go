@@ -95,7 +95,7 @@ func (u *uneven) checkpointed(t *testing.T, j *Job, when <-chan struct{}) Report
 	}
 	synctest.Wait()
 	begun := time.Now()
-	err := j.Checkpoint(ctx, checkpoint.Periodic)
+	_, err := j.Checkpoint(ctx, checkpoint.Periodic)
 	if took := time.Since(begun); err != nil || took > time.Second {
 		t.Errorf("the checkpoint has taken %v: %v", took, err)
 	}
