@@ -42,6 +42,9 @@ type keeper struct {
 	failed int       // checkpoints one after the other that did not come about
 	goesOn uint64    // number of the one that the next run goes on from; 0: none
 	stop   bool      // it is of the job's stop
+	// before is the last one of this run that was published and is no savepoint; nil: there is
+	// none that another may take over from.
+	before *checkpoint.Checkpoint
 
 	mu    sync.Mutex
 	stats CheckpointReport
@@ -70,8 +73,12 @@ type part struct {
 	who   any             // the task
 	ready <-chan struct{} // closed when the part is complete; nil: it is
 	// sections encodes the part, once, in the keeper's goroutine. A section is borrowed until
-	// the next one is asked for; an error is the last. nil: there are none.
-	sections iter.Seq2[checkpoint.Section, error]
+	// the next one is asked for; an error is the last. What is taken over is no section, and
+	// noted in the argument; nil: nothing may be. nil: there are no sections.
+	sections func(*takeover) iter.Seq2[checkpoint.Section, error]
+	// published tells the task's part that later ones may take over from it; nil: nobody wants
+	// to know.
+	published func()
 	// release lets go of what was frozen, last; nil: nothing was.
 	release func() error
 	// report adds the task's numbers to those of the job.
@@ -89,6 +96,7 @@ type CheckpointReport struct {
 	At        time.Time     `json:"at,omitzero"`        // when that was
 	Took      time.Duration `json:"took_ns,omitempty"`  // from its begin
 	Bytes     int64         `json:"bytes,omitempty"`    // that were written for it
+	Reused    int64         `json:"reused,omitempty"`   // that it has taken over from earlier ones
 	Error     string        `json:"error,omitempty"`    // why the last one that failed did
 	Restored  uint64        `json:"restored,omitempty"` // number of the one that the job began from
 }
@@ -264,12 +272,13 @@ func (k *keeper) take(ctx context.Context, kind checkpoint.Kind, last bool) erro
 	k.mu.Lock()
 	if err == nil {
 		k.stats.Completed++
-		k.stats.Last, k.stats.At, k.stats.Took, k.stats.Bytes = k.last, k.ended, k.ended.Sub(k.begun), size
+		k.stats.Last, k.stats.At, k.stats.Took, k.stats.Bytes = k.last, k.ended, k.ended.Sub(k.begun), size.written
+		k.stats.Reused = size.reused
 	} else {
 		k.stats.Failed++
 		k.stats.Error = err.Error()
 	}
-	e := Checkpointed{Number: k.last, Kind: string(kind), Took: k.ended.Sub(k.begun), Bytes: size, Err: err}
+	e := Checkpointed{Number: k.last, Kind: string(kind), Took: k.ended.Sub(k.begun), Bytes: size.written, Reused: size.reused, Err: err}
 	k.mu.Unlock()
 	k.job.observe(e)
 	return err
@@ -283,8 +292,11 @@ func (k *keeper) report() *CheckpointReport {
 	return &r
 }
 
+// sizes are the bytes of sections of a checkpoint.
+type sizes struct{ written, reused int64 }
+
 // attempt has all tasks take their parts, writes them, and decides.
-func (k *keeper) attempt(ctx context.Context, kind checkpoint.Kind, twin bool) (size int64, err error) {
+func (k *keeper) attempt(ctx context.Context, kind checkpoint.Kind, twin bool) (size sizes, err error) {
 	w := k.log.Begin(k.job.meta(kind))
 	defer func() {
 		if err != nil {
@@ -294,15 +306,20 @@ func (k *keeper) attempt(ctx context.Context, kind checkpoint.Kind, twin bool) (
 	k.clear()
 	k.last = w.Meta().ID
 	if err := k.ask(ctx, k.last); err != nil {
-		return 0, err
+		return sizes{}, err
 	}
 	missing := len(k.job.feeds) + len(k.job.keyed) + len(k.job.sinks)
 	m := k.job.merger()
 	commits := map[string]func(context.Context) error{}
+	var from *takeover
+	if kind != checkpoint.Savepoint {
+		from = newTakeover(k.before)
+	}
+	var published []func()
 	for missing > 0 {
 		p, err := k.next(ctx)
 		if err != nil {
-			return 0, err
+			return sizes{}, err
 		}
 		if p.id != k.last {
 			p.drop()
@@ -310,29 +327,43 @@ func (k *keeper) attempt(ctx context.Context, kind checkpoint.Kind, twin bool) (
 		}
 		missing--
 		if p.err != nil {
-			return 0, p.err
+			return sizes{}, p.err
 		}
-		err = k.write(ctx, w, p, &size)
+		err = k.write(ctx, w, p, from, &size.written)
 		p.drop()
 		if err != nil {
-			return 0, err
+			return sizes{}, err
 		}
 		if p.report != nil {
 			p.report(m)
+		}
+		if p.published != nil {
+			published = append(published, p.published)
 		}
 		if p.commit != nil {
 			commits[p.who.(*sinkTask).spec.ID] = p.commit
 		}
 	}
+	if from != nil {
+		if size.reused, err = k.takeOver(w, from); err != nil {
+			return sizes{}, err
+		}
+	}
 	if err := k.publish(ctx, w, m.done()); err != nil {
-		return 0, err
+		return sizes{}, err
 	}
 	if twin {
 		if err := k.twin(ctx, w.Checkpoint()); err != nil {
-			return 0, err
+			return sizes{}, err
 		}
 	} else if kind == checkpoint.Savepoint {
 		return size, nil // a restart passes over it: what it has is decided with the next checkpoint
+	}
+	if from != nil {
+		k.before = w.Checkpoint()
+		for _, tell := range published {
+			tell()
+		}
 	}
 	for _, i := range k.job.epochsOf.Commit {
 		show := commits[k.job.sinks[i].spec.ID]
@@ -355,6 +386,18 @@ func (k *keeper) attempt(ctx context.Context, kind checkpoint.Kind, twin bool) (
 		k.job.observe(Warning{Operator: "checkpoints", Message: "old ones cannot be removed: " + err.Error()})
 	}
 	return size, nil
+}
+
+// takeOver adds what the parts have taken over, and returns how many bytes that is.
+func (k *keeper) takeOver(w *checkpoint.Writer, from *takeover) (n int64, err error) {
+	for _, ref := range from.taken {
+		if err := w.Reuse(ref); err != nil {
+			k.before = nil // somebody has deleted it: the next one is whole
+			return 0, err
+		}
+		n += ref.Size()
+	}
+	return n, nil
 }
 
 // publish writes what is the job's own, and decides.
@@ -443,7 +486,7 @@ func (k *keeper) await(ctx context.Context, ready <-chan struct{}) error {
 
 // write encodes a part and writes it. What a section takes to encode is a turn of the
 // keeper's; others have theirs while it is written.
-func (k *keeper) write(ctx context.Context, w *checkpoint.Writer, p part, size *int64) error {
+func (k *keeper) write(ctx context.Context, w *checkpoint.Writer, p part, from *takeover, size *int64) error {
 	if p.sections == nil {
 		return nil
 	}
@@ -453,7 +496,7 @@ func (k *keeper) write(ctx context.Context, w *checkpoint.Writer, p part, size *
 	if err := k.turn.Begin(); err != nil {
 		return err
 	}
-	for s, err := range p.sections {
+	for s, err := range p.sections(from) {
 		k.turn.End(0)
 		if err == nil {
 			err = w.Add(ctx, s)
@@ -548,11 +591,13 @@ func (a *asked) given(id uint64) {
 }
 
 // these are sections that lie in memory as they are.
-func these(sections ...checkpoint.Section) iter.Seq2[checkpoint.Section, error] {
-	return func(yield func(checkpoint.Section, error) bool) {
-		for _, s := range sections {
-			if !yield(s, nil) {
-				return
+func these(sections ...checkpoint.Section) func(*takeover) iter.Seq2[checkpoint.Section, error] {
+	return func(*takeover) iter.Seq2[checkpoint.Section, error] {
+		return func(yield func(checkpoint.Section, error) bool) {
+			for _, s := range sections {
+				if !yield(s, nil) {
+					return
+				}
 			}
 		}
 	}

@@ -178,7 +178,7 @@ func TestTheBoundOfAnAlignmentGroupIsInTheCut(t *testing.T) {
 	was.aligned.with.bound = 12_345
 	left := was.aligned.with.due - j.now()
 	var sections []checkpoint.Section
-	for s, err := range was.part(1).sections {
+	for s, err := range was.part(1).sections(nil) {
 		if err != nil {
 			t.Fatal(err)
 		}

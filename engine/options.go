@@ -98,7 +98,8 @@ type Checkpointed struct {
 	Number uint64
 	Kind   string
 	Took   time.Duration
-	Bytes  int64
+	Bytes  int64 // that were written for it
+	Reused int64 // that it has taken over from earlier ones
 	Err    error // nil: it has
 }
 

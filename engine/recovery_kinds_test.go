@@ -61,8 +61,8 @@ func TestACutOffChangesNothingOfAnyKind(t *testing.T) {
 					}
 				}
 				base := attempt{files: files.Kill(), yaml: yaml, set: []string{fmt.Sprint("settings.batch.rows=", []int{1, 3, 10}[d.IntN(3)]), fmt.Sprint("parallelism=", 1+d.IntN(4)), fmt.Sprint("settings.queue=", 1+d.IntN(4))}}
-				n, m := survives(ctx, t, d, base, files, fmt.Sprint("seed ", seed), seed%2 == 1, "")
-				cuts, restored = cuts+n, restored+m
+				l := survives(ctx, t, d, base, files, fmt.Sprint("seed ", seed), seed%2 == 1, "")
+				cuts, restored = cuts+l.cuts, restored+l.restored
 			}
 			if restored == 0 && !underRace {
 				t.Errorf("%d cuts, none of them behind a checkpoint of the same run", cuts)

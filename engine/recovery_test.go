@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,18 +25,19 @@ import (
 
 // attempt is one run of a job with checkpoints, which goes on from the last one.
 type attempt struct {
-	files *sim.FS
-	yaml  string
-	set   []string
-	every int           // batches between two checkpoints, 0: none
-	stop  int           // batches after which it is cut off, 0: never
-	idle  time.Duration // after which it is cut off if it is not to be drained: it may have nothing to do
-	drain int64         // records after which a job that follows files is drained
-	once  bool          // no more than one checkpoint is asked for
-	halt  bool          // that is a savepoint, and some batches behind it the job is cut off
-	from  uint64        // number of the savepoint to go on from; 0: the last checkpoint
-	taken func()        // called at each that comes about; nil: nothing is
-	disk  string        // a directory for state, none of which may stay in memory then; "": all does
+	files  *sim.FS
+	yaml   string
+	set    []string
+	every  int           // batches between two checkpoints, 0: none
+	stop   int           // batches after which it is cut off, 0: never
+	enough int           // checkpoints that have taken something over after which it is, 0: never
+	idle   time.Duration // after which it is cut off if it is not to be drained: it may have nothing to do
+	drain  int64         // records after which a job that follows files is drained
+	once   bool          // no more than one checkpoint is asked for
+	halt   bool          // that is a savepoint, and some batches behind it the job is cut off
+	from   uint64        // number of the savepoint to go on from; 0: the last checkpoint
+	taken  func()        // called at each that comes about; nil: nothing is
+	disk   string        // a directory for state, none of which may stay in memory then; "": all does
 }
 
 var errCut = errors.New("cut off")
@@ -49,6 +51,8 @@ type result struct {
 	report engine.Report
 	taken  int    // checkpoints of this run
 	saved  uint64 // number of the savepoint that stopped it
+	reused int    // of those, the ones that have taken something over
+	onRuns bool   // it went on from one that has
 }
 
 func (a attempt) run(ctx context.Context) (r result, err error) {
@@ -78,7 +82,19 @@ func (a attempt) run(ctx context.Context) (r result, err error) {
 	}
 	run, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
-	var batches, taken, halted atomic.Int64
+	r.onRuns = last != nil && last.Reused() > 0
+	var batches, taken, reused, halted atomic.Int64
+	var fail atomic.Bool
+	if a.disk != "" { // some checkpoints do not come about, and of some of these nobody knows
+		tries := 0
+		a.files.Inject(func(c sim.Call) (out sim.Outcome) {
+			if c.Op == sim.OpLink && strings.HasPrefix(c.Name, "/job/state/log-") && fail.CompareAndSwap(true, false) {
+				tries++
+				out.Err, out.Done = syscall.ENOSPC, tries%2 == 0
+			}
+			return out
+		})
+	}
 	read := map[string]int64{}
 	var j *engine.Job
 	want := make(chan struct{}, 1)
@@ -106,6 +122,9 @@ func (a attempt) run(ctx context.Context) (r result, err error) {
 				if a.taken != nil {
 					a.taken()
 				}
+				if e.Reused > 0 && int(reused.Add(1)) == a.enough {
+					cut(errCut)
+				}
 			}
 		}
 	}})
@@ -122,21 +141,32 @@ func (a attempt) run(ctx context.Context) (r result, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for range want {
-			if !a.halt {
-				_, _ = j.Checkpoint(run, checkpoint.Periodic) // refused at the end of the job
+		for n := 0; ; n++ {
+			if _, ok := <-want; !ok {
+				return
+			}
+			if a.halt {
+				if id, err := j.HaltSaved(run); err == nil {
+					r.saved = id
+					halted.Store(batches.Load())
+				}
 				continue
 			}
-			if id, err := j.HaltSaved(run); err == nil {
-				r.saved = id
-				halted.Store(batches.Load())
+			kind := checkpoint.Periodic
+			if a.disk != "" {
+				if n%4 == 1 {
+					kind = checkpoint.Savepoint
+				}
+				fail.Store(n%5 == 2)
 			}
+			_, _ = j.Checkpoint(run, kind) // refused at the end of the job
+			fail.Store(false)
 		}
 	}()
 	r.report, err = j.Run(run)
 	close(want)
 	<-done
-	r.taken = int(taken.Load())
+	r.taken, r.reused = int(taken.Load()), int(reused.Load())
 	return r, err
 }
 
@@ -180,21 +210,28 @@ func ledger(r engine.Report) string {
 func TestACutOffChangesNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	cuts, restored, onDisk := 0, 0, 0
+	cuts, restored, onDisk, reused, from := 0, 0, 0, 0, 0
 	jobs := some(graphs)
 	for seed := range uint64(jobs) {
 		d := dice{rand.New(rand.NewPCG(seed, 1))}
-		yaml, files := d.replay()
-		base := attempt{files: files.Kill(), yaml: yaml, set: []string{fmt.Sprint("settings.batch.rows=", []int{1, 3, 10}[d.IntN(3)]), fmt.Sprint("parallelism=", 1+d.IntN(4)), fmt.Sprint("settings.queue=", 1+d.IntN(4))}}
-		disk := ""
+		yaml := d.replayed()
+		disk, keys, more := "", 5, 0
 		if seed%3 == 0 && !strings.Contains(yaml, "kind: interval") {
-			disk = t.TempDir()
+			disk, keys, more = t.TempDir(), 40, 300
 			onDisk++
 		}
-		n, m := survives(ctx, t, d, base, files, fmt.Sprint("seed ", seed), seed%2 == 1, disk)
-		cuts, restored = cuts+n, restored+m
+		files := d.inputs(keys, more)
+		base := attempt{files: files.Kill(), yaml: yaml, set: []string{fmt.Sprint("settings.batch.rows=", []int{1, 3, 10}[d.IntN(3)]), fmt.Sprint("parallelism=", 1+d.IntN(4)), fmt.Sprint("settings.queue=", 1+d.IntN(4))}}
+		if disk != "" { // several keys in each key group, of which some change
+			base.set = append(base.set, "max_parallelism=8")
+		}
+		l := survives(ctx, t, d, base, files, fmt.Sprint("seed ", seed), seed%2 == 1, disk)
+		cuts, restored, reused, from = cuts+l.cuts, restored+l.restored, reused+l.reused, from+l.from
 	}
-	t.Logf("%d cuts, %d of them behind a checkpoint of the same run; %d jobs have their state on disk", cuts, restored, onDisk)
+	t.Logf("%d cuts, %d of them behind a checkpoint of the same run; %d jobs have their state on disk: %d checkpoints have taken some of it over, and %d runs went on from such a one", cuts, restored, onDisk, reused, from)
+	if reused < onDisk || from < onDisk/2 {
+		t.Errorf("%d checkpoints have taken something over, %d runs went on from one", reused, from)
+	}
 	if onDisk < jobs/6 {
 		t.Errorf("only %d jobs have their state on disk", onDisk)
 	}
@@ -260,19 +297,27 @@ func TestAStopBehindASavepoint(t *testing.T) {
 }
 
 // replay is a random job over files, with its input.
-func (d dice) replay() (yaml string, files *sim.FS) {
-	yaml, files = strings.Replace(d.graph(), "stdout: {}", "file: {path: out/rows.jsonl}", 1), sim.NewFS(env.Real().Clock)
+func (d dice) replay() (yaml string, files *sim.FS) { return d.replayed(), d.inputs(5, 0) }
+
+func (d dice) replayed() string {
+	yaml := strings.Replace(d.graph(), "stdout: {}", "file: {path: out/rows.jsonl}", 1)
 	for _, name := range []string{"w1", "w3"} {
 		if strings.Contains(yaml, "\n  "+name+":") {
 			yaml += fmt.Sprintf("  of_%[1]s: {from: %[1]s, file: {path: out/%[1]s.jsonl}}\n", name)
 		}
 	}
+	return yaml
+}
+
+// inputs are files with records of so many keys, at least so many.
+func (d dice) inputs(keys, least int) *sim.FS {
+	files := sim.NewFS(env.Real().Clock)
 	for _, name := range []string{"in", "other"} {
 		for f := range 1 + d.IntN(3) {
 			var text strings.Builder
 			from, pace := d.IntN(3)*20_000, []int{10, 100, 300}[d.IntN(3)]
-			for i := range 20 + d.IntN(200) {
-				text.WriteString(record(fmt.Sprint("k", d.IntN(5)), 20_000+from+i*pace+d.IntN(6000), d.IntN(8)-2))
+			for i := range least + 20 + d.IntN(200) {
+				text.WriteString(record(fmt.Sprint("k", d.IntN(keys)), 20_000+from+i*pace+d.IntN(6000), d.IntN(8)-2))
 				if d.IntN(20) == 0 {
 					text.WriteString(d.one("rubbish\n", `{"k":"x"}`+"\n", "\n"))
 				}
@@ -280,7 +325,7 @@ func (d dice) replay() (yaml string, files *sim.FS) {
 			files.Put(fmt.Sprintf("/job/%s-%d.jsonl", name, f), []byte(text.String()))
 		}
 	}
-	return yaml, files
+	return files
 }
 
 // The last checkpoint decides that all rows are to be seen. Of whatever is left to do then, the
@@ -338,12 +383,19 @@ sinks:
 	}
 }
 
+// life is what a job has come through.
+type life struct {
+	cuts     int
+	restored int // of the cuts, those behind a checkpoint of the same run
+	reused   int // checkpoints that have taken something over
+	from     int // runs that went on from such a one
+}
+
 // survives runs a job to its end, and again, over the same files, with cuts until it comes to
 // its end; rescaled: each time at another parallelism, which is the second setting of the job. With a
 // directory its state is there.
-// It compares what both have left behind, and returns how often it was cut off, and how often
-// of these behind a checkpoint.
-func survives(ctx context.Context, t *testing.T, d dice, base attempt, files *sim.FS, what string, rescaled bool, disk string) (cuts, restored int) {
+// It compares what both have left behind.
+func survives(ctx context.Context, t *testing.T, d dice, base attempt, files *sim.FS, what string, rescaled bool, disk string) (l life) {
 	t.Helper()
 	clean, err := base.run(ctx)
 	if err != nil {
@@ -355,6 +407,7 @@ func survives(ctx context.Context, t *testing.T, d dice, base attempt, files *si
 	a.files = files.Kill()
 	a.every = 1 + d.IntN(10)
 	if a.disk = disk; disk != "" {
+		a.every = 1 + d.IntN(3)
 		c := base // the same rows, and no sums in place of records for windows that overlap
 		c.files, c.disk = files.Kill(), disk
 		if clean, err = c.run(ctx); err != nil {
@@ -362,11 +415,19 @@ func survives(ctx context.Context, t *testing.T, d dice, base attempt, files *si
 		}
 	}
 	for n := 1; ; n++ {
-		a.stop = 1 + d.IntN(20*n)
+		if a.stop = 1 + d.IntN(20*n); disk != "" && d.IntN(4) > 0 {
+			a.stop, a.enough = 0, 1+d.IntN(3)
+		} else {
+			a.enough = 0
+		}
 		if rescaled {
 			a.set[1] = fmt.Sprint("parallelism=", []int{1, 2, 3, 4, 7}[d.IntN(5)])
 		}
 		r, err := a.run(ctx)
+		l.reused += r.reused
+		if r.onRuns {
+			l.from++
+		}
 		if err == nil {
 			if got := outputs(t, a.files); fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Fatalf("%s, after %d cuts: got\n%s\nwant\n%s\nof\n%s %v", what, n-1, text(got), text(want), a.yaml, a.set)
@@ -374,19 +435,19 @@ func survives(ctx context.Context, t *testing.T, d dice, base attempt, files *si
 			if got, want := ledger(r.report), ledger(clean.report); got != want {
 				t.Fatalf("%s, after %d cuts: ledger\n%s\nwant\n%s\nof\n%s %v", what, n-1, got, want, a.yaml, a.set)
 			}
-			return cuts, restored
+			return l
 		}
 		if !errors.Is(err, errCut) {
 			t.Fatalf("%s, run %d: %v\n%s %v", what, n, err, a.yaml, a.set)
 		}
-		cuts++
+		l.cuts++
 		if d.IntN(2) == 0 {
 			a.files = a.files.Kill()
 		} else {
 			a.files = a.files.Crash(d.Uint64())
 		}
 		if r.taken > 0 {
-			restored++
+			l.restored++
 		}
 	}
 }

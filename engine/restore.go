@@ -100,8 +100,11 @@ func readRestored(ctx context.Context, c *checkpoint.Checkpoint, g *job.Graph) (
 func readable(c *checkpoint.Checkpoint) error {
 	for _, ref := range c.Refs() {
 		newest := uint16(stateVersion)
-		if ref.Kind == checkpoint.KindSplit {
+		switch ref.Kind {
+		case checkpoint.KindSplit:
 			newest = splitVersion
+		case checkpoint.KindGroup:
+			newest = apartVersion
 		}
 		if ref.Version > newest || ref.Version == 0 {
 			return fault.Userf("checkpoint %d was written by another version of the host: section %s has layout %d, this one reads those up to %d; run the version that has written it, or start anew without the checkpoint", c.Meta.ID, ref, ref.Version, newest)

@@ -3,11 +3,13 @@ package engine
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	"tidemark/engine/checkpoint"
 	"tidemark/engine/exchange"
 	"tidemark/engine/state"
 	"tidemark/engine/stream"
+	"tidemark/internal/fault"
 )
 
 // The part of a checkpoint that is a keyed task:
@@ -19,7 +21,8 @@ import (
 //	its edges (see edge.save)
 //
 // Key groups have sections of their own, by number: the time that the task stood at (8), and
-// the operator's state. So have the rows that were under way to it, by the task's number.
+// the operator's state. So have the rows that were under way to it, by the task's number, and
+// what operators have on disk (takeover.go).
 
 // takePart gives the task's part of a checkpoint whose barriers have come from all senders,
 // and sends a barrier on.
@@ -38,6 +41,11 @@ func (t *keyedTask) takePart(ctx context.Context, id uint64) error {
 
 func (t *keyedTask) keeper() *keeper { return t.job.keeper }
 
+// owns reports whether a key group is the task's.
+func (t *keyedTask) owns(group int) bool {
+	return stream.Subtask(group, t.step.Parallelism, t.job.graph.MaxParallelism) == t.number
+}
+
 // part implements taker.
 func (t *keyedTask) part(id uint64) part {
 	var before, behind state.Writer
@@ -47,13 +55,17 @@ func (t *keyedTask) part(id uint64) part {
 	behind.I64(t.rows)
 	behind.I64(t.updates)
 	saveEdges(&behind, t.out.edges)
-	k := &keyedPart{step: t.step.ID, number: t.number, before: before.Buf, behind: behind.Buf, flight: flight, cut: t.freeze()}
+	k := &keyedPart{step: t.step.ID, number: t.number, before: before.Buf, behind: behind.Buf, flight: flight, cut: t.freeze(), owns: t.owns}
 	r := t.report()
+	var published func() // which holds nothing that was frozen
+	if k.cut.Apart != nil {
+		published = k.cut.Apart.Disk.Published
+	}
 	var ready <-chan struct{}
 	if flight != nil {
 		ready = flight.Done
 	}
-	return part{id: id, who: t, report: func(m *merger) { m.step(r) }, ready: ready, release: k.cut.Close, sections: k.sections}
+	return part{id: id, who: t, report: func(m *merger) { m.step(r) }, ready: ready, release: k.cut.Close, sections: k.sections, published: published}
 }
 
 // freeze is that of the operator, or what it was in the end.
@@ -85,9 +97,14 @@ type keyedPart struct {
 	before, behind []byte // in the task's section, what stands there before and behind the operator's
 	flight         *exchange.Flight
 	cut            state.Cut
+	owns           func(group int) bool
 }
 
-func (k *keyedPart) sections(yield func(checkpoint.Section, error) bool) {
+func (k *keyedPart) sections(from *takeover) iter.Seq2[checkpoint.Section, error] {
+	return func(yield func(checkpoint.Section, error) bool) { k.write(from, yield) }
+}
+
+func (k *keyedPart) write(from *takeover, yield func(checkpoint.Section, error) bool) {
 	var w state.Writer
 	w.Bytes(k.before)
 	w.Bytes(k.cut.Task)
@@ -98,15 +115,16 @@ func (k *keyedPart) sections(yield func(checkpoint.Section, error) bool) {
 	if k.flight != nil && len(k.flight.Rows.Buf) > 0 && !yield(sectionOf(k.step, checkpoint.KindFlight, k.number, &k.flight.Rows), nil) {
 		return
 	}
+	if from != nil && k.cut.Apart != nil {
+		k.apart(from, yield)
+		return
+	}
 	for g, err := range k.cut.Groups {
 		if err != nil {
 			yield(checkpoint.Section{}, fmt.Errorf("step %s: %w", k.step, err))
 			return
 		}
-		w.Buf = w.Buf[:0]
-		w.I64(int64(g.Floor))
-		w.Buf = append(w.Buf, g.State...)
-		if !yield(sectionOf(k.step, checkpoint.KindGroup, g.Group, &w), nil) {
+		if !yield(k.group(g, &w), nil) {
 			return
 		}
 	}
@@ -152,6 +170,7 @@ func readStep(ctx context.Context, c *checkpoint.Checkpoint, id string) (*savedS
 		}
 		s.flying = append(s.flying, under...)
 	}
+	at, apart := map[int]int{}, map[int]bool{}
 	for sec, err := range c.Sections(ctx, id, checkpoint.KindGroup) {
 		if err != nil {
 			return nil, err
@@ -159,7 +178,25 @@ func readStep(ctx context.Context, c *checkpoint.Checkpoint, id string) (*savedS
 		r := state.NewReader(sec.Body)
 		g := state.GroupCut{Group: int(sec.Number), Floor: stream.Time(r.I64())}
 		g.State = r.Rest()
+		at[g.Group] = len(s.groups)
 		s.groups = append(s.groups, g)
+		apart[g.Group] = sec.Version == apartVersion
+	}
+	for sec, err := range c.Sections(ctx, id, checkpoint.KindDisk) {
+		if err != nil {
+			return nil, err
+		}
+		group, run := checkpoint.RunOf(sec.Number)
+		if n, ok := at[group]; ok && apart[group] && len(s.groups[n].Runs) == run {
+			s.groups[n].Runs = append(s.groups[n].Runs, sec.Body)
+			continue
+		}
+		return nil, fault.Corruptf("checkpoint %d: step %s: key group %d has run %d of its state on disk, and not what comes before it", c.Meta.ID, id, group, run)
+	}
+	for _, g := range s.groups {
+		if apart[g.Group] && len(g.Runs) == 0 {
+			return nil, fault.Corruptf("checkpoint %d: step %s: key group %d has no run of its state on disk", c.Meta.ID, id, g.Group)
+		}
 	}
 	return s, nil
 }

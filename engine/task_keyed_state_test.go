@@ -17,7 +17,7 @@ func TestAnIncompleteCutIsNoPartOfACheckpoint(t *testing.T) {
 		_ = yield(state.GroupCut{Group: 1, State: []byte("half")}, nil) && yield(state.GroupCut{}, broken)
 	}}}
 	var last error
-	for _, err := range k.sections {
+	for _, err := range k.sections(nil) {
 		if last != nil {
 			t.Fatal("a section behind the error")
 		}
@@ -47,7 +47,7 @@ func TestSectionsOfATask(t *testing.T) {
 		section(checkpoint.KindGroup, 7, func(w *state.Writer) { w.I64(2); w.Buf = append(w.Buf, "short"...) }),
 	}
 	n := 0
-	for got, err := range k.sections {
+	for got, err := range k.sections(nil) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -82,6 +82,7 @@ type listedCheckpoint struct {
 	Job     string `json:"job"`
 	Taken   string `json:"taken"`
 	Bytes   int64  `json:"bytes"`
+	Reused  int64  `json:"reused"` // of Bytes, those in files of earlier ones
 	Path    string `json:"path"`
 	Damaged string `json:"damaged,omitempty"` // why it cannot be read; then there is nothing but the path
 }
@@ -110,7 +111,7 @@ func newCheckpointListCommand() *cobra.Command {
 		}
 		list := []listedCheckpoint{}
 		for _, e := range entries {
-			l := listedCheckpoint{ID: e.Meta.ID, Kind: string(e.Meta.Kind), Job: e.Meta.Job, Bytes: e.Size, Path: e.Path}
+			l := listedCheckpoint{ID: e.Meta.ID, Kind: string(e.Meta.Kind), Job: e.Meta.Job, Bytes: e.Size, Reused: e.Reused, Path: e.Path}
 			if e.Err != nil {
 				l.Damaged = e.Err.Error()
 			} else {
@@ -125,13 +126,13 @@ func newCheckpointListCommand() *cobra.Command {
 			fmt.Fprintf(cmd.ErrOrStderr(), "there are no checkpoints in %s\n", short(place))
 			return nil
 		}
-		t := newTable(">id", "kind", "job", "taken", ">bytes", "path")
+		t := newTable(">id", "kind", "job", "taken", ">bytes", ">reused", "path")
 		for _, l := range list {
 			if l.Damaged != "" {
-				t.add("", "damaged", "", "", "", short(l.Path)+": "+l.Damaged)
+				t.add("", "damaged", "", "", "", "", short(l.Path)+": "+l.Damaged)
 				continue
 			}
-			t.add(fmt.Sprint(l.ID), l.Kind, l.Job, l.Taken, thousands(l.Bytes), short(l.Path))
+			t.add(fmt.Sprint(l.ID), l.Kind, l.Job, l.Taken, thousands(l.Bytes), thousands(l.Reused), short(l.Path))
 		}
 		t.write(cmd.OutOrStdout(), "")
 		return nil
@@ -156,6 +157,7 @@ type inspection struct {
 	FirstStart     string              `json:"first_start"`
 	MaxParallelism int                 `json:"max_parallelism"`
 	Bytes          int64               `json:"bytes"`
+	Reused         int64               `json:"reused"` // of Bytes, those in files of earlier ones
 	Summary        []summaryLine       `json:"summary"`
 	Operators      []inspectedOperator `json:"operators"`
 	Plugins        []inspectedPlugin   `json:"plugins"`
@@ -225,7 +227,7 @@ func inspect(c *checkpoint.Checkpoint) (*inspection, error) {
 	m := &c.Meta
 	v := &inspection{
 		Path: c.Path(), ID: m.ID, Generation: m.Generation, Kind: string(m.Kind), Job: m.Job, Plan: m.Plan, Taken: instantText(m.Taken), FirstStart: instantText(m.FirstStart),
-		MaxParallelism: m.MaxParallelism, Bytes: c.Size(), Summary: []summaryLine{}, Operators: []inspectedOperator{}, Plugins: []inspectedPlugin{},
+		MaxParallelism: m.MaxParallelism, Bytes: c.Size(), Reused: c.Reused(), Summary: []summaryLine{}, Operators: []inspectedOperator{}, Plugins: []inspectedPlugin{},
 	}
 	for _, s := range m.Summary {
 		v.Summary = append(v.Summary, summaryLine{s.Key, s.Value})
@@ -267,6 +269,7 @@ func (v *inspection) write(w io.Writer) {
 	t.add("plan", v.Plan)
 	t.add("max_parallelism", fmt.Sprint(v.MaxParallelism))
 	t.add("bytes", thousands(v.Bytes))
+	t.add("reused", thousands(v.Reused)+" of them, in files of earlier ones")
 	for _, s := range v.Summary {
 		t.add(s.Of, s.Text)
 	}

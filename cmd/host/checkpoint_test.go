@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,6 +86,50 @@ func TestCheckpointsAreListedAndInspected(t *testing.T) {
 	}
 	if code != 0 {
 		t.Errorf("exit code %d", code)
+	}
+}
+
+// What a checkpoint has in files of earlier ones is told.
+func TestCheckpointsThatReuseFiles(t *testing.T) {
+	dir := t.TempDir()
+	log := checkpoint.Open(checkpoint.OpenLocal(env.Real().FS, dir), env.Real().Rand)
+	if err := log.Claim(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var earlier *checkpoint.Checkpoint
+	for n := range 2 {
+		w := log.Begin(checkpoint.Meta{Kind: checkpoint.Periodic})
+		if err := w.Add(t.Context(), checkpoint.Section{Operator: "by_k", Kind: checkpoint.KindGroup, Body: make([]byte, 10)}); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if n == 0 {
+			err = w.Add(t.Context(), checkpoint.Section{Operator: "by_k", Kind: checkpoint.KindDisk, Body: make([]byte, 1000)})
+		} else {
+			err = w.Reuse(earlier.Find("by_k", checkpoint.KindDisk)[0])
+		}
+		if err := errors.Join(err, w.Publish(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		earlier = w.Checkpoint()
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"list", dir, "-o", "json"}, {"inspect", dir, "-o", "json"}} {
+		out, errs, code := tidemark(t, dir, "", append([]string{"checkpoint"}, args...)...)
+		type sizes struct{ Bytes, Reused int64 }
+		all := []sizes{{1000, 0}, {}}
+		err := json.Unmarshal([]byte(out), &all)
+		if args[0] == "inspect" {
+			err = json.Unmarshal([]byte(out), &all[1])
+		}
+		if len(all) != 2 || code != 0 || err != nil {
+			t.Fatalf("%v: exit code %d, %v\n%s%s", args, code, err, out, errs)
+		}
+		if all[0].Reused != 0 || all[1].Reused < 1000 || all[1].Reused > 1100 || all[1].Bytes < all[1].Reused+10 {
+			t.Errorf("%v: %+v", args, all)
+		}
 	}
 }
 

@@ -38,6 +38,22 @@ func (c *Checkpoint) Size() int64 {
 	return n
 }
 
+// Reused is the number of bytes of sections that are in files of earlier checkpoints.
+func (c *Checkpoint) Reused() int64 {
+	earlier := map[*dataFile]bool{}
+	for _, f := range c.files {
+		_, generation, id, _, _ := parseDataName(f.name)
+		earlier[f] = id != c.Meta.ID || generation != c.Meta.Generation
+	}
+	var n int64
+	for _, r := range c.index {
+		if earlier[r.file] {
+			n += r.length
+		}
+	}
+	return n
+}
+
 // Refs returns the index of all sections, in order of operator, kind and number. The
 // caller does not change it.
 func (c *Checkpoint) Refs() []Ref { return c.index }

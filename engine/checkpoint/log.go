@@ -313,10 +313,11 @@ func (e *entry) names(file string) bool {
 
 // Entry is a checkpoint in a list.
 type Entry struct {
-	Path string // of its manifest
-	Meta Meta
-	Size int64 // bytes of all its sections; some may be shared with other checkpoints
-	Err  error // why it cannot be read, and then there is no more than Path
+	Path   string // of its manifest
+	Meta   Meta
+	Size   int64 // bytes of all its sections
+	Reused int64 // bytes of those that are in files of earlier checkpoints
+	Err    error // why it cannot be read, and then there is no more than Path
 }
 
 // List returns the checkpoints, the oldest first. It reads their manifests only: that
@@ -338,7 +339,7 @@ func (l *Log) List(ctx context.Context) ([]Entry, error) {
 			return nil, err
 		case e.manifest != nil:
 			c := newCheckpoint(l.store, logName(n), e.manifest)
-			list = append(list, Entry{Path: path, Meta: c.Meta, Size: c.Size()})
+			list = append(list, Entry{Path: path, Meta: c.Meta, Size: c.Size(), Reused: c.Reused()})
 		}
 	}
 	return list, nil

@@ -11,7 +11,7 @@ import (
 type Section struct {
 	Operator string // id of a source, step or sink; "" for the job. At most MaxName bytes
 	Kind     string // one of the constants below, or another. At most MaxName bytes
-	Number   uint32 // of the task, split or key group
+	Number   uint32 // of the task, split or key group; RunNumber
 	Version  uint16 // of Body's layout
 	Body     []byte // at most MaxSection bytes
 }
@@ -23,9 +23,21 @@ const (
 	KindSplit  = "split"  // of one split: its position, decoder, watermark
 	KindTask   = "task"   // of a keyed task: clocks and counters
 	KindGroup  = "group"  // of a key group
+	KindDisk   = "disk"   // of a key group, a run of what is on disk of it: RunNumber
 	KindFlight = "flight" // rows under way to a task
 	KindSink   = "sink"   // what a sink needs to commit
 )
+
+// RunNumber is the number of a section of KindDisk: run 0 of a key group, or a later one.
+func RunNumber(group, run int) uint32 { return uint32(run)<<groupBits | uint32(group) }
+
+// RunOf is what RunNumber was made of.
+func RunOf(number uint32) (group, run int) {
+	return int(number & (1<<groupBits - 1)), int(number >> groupBits)
+}
+
+// groupBits are enough for the number of a key group: max_parallelism is at most 32,768.
+const groupBits = 16
 
 // Limits of a checkpoint's parts.
 const (
@@ -102,6 +114,9 @@ type Ref struct {
 
 // Size is the number of bytes that the section takes in its file.
 func (r Ref) Size() int64 { return r.length }
+
+// FileSize is the number of bytes of that file.
+func (r Ref) FileSize() int64 { return r.file.size }
 
 // File is the name of the data file.
 func (r Ref) File() string { return r.file.name }

@@ -22,14 +22,21 @@ type Writer struct {
 	m          manifest
 	reused     map[string]*dataFile
 
-	object Object    // the data file being written; nil: none yet
-	file   *dataFile // the same in the manifest; its size counts what is in buf, too
-	buf    []byte
+	// Sections that later checkpoints take over lie in files of their own, so that these hold
+	// nothing else for as long as they are needed.
+	passing, lasting output
 
 	err       error // of Add or Reuse: nothing can be published any more
 	ended     bool
 	undecided bool // Publish has failed in a way that leaves open whether it did not happen
 	published *Checkpoint
+}
+
+// output is a data file being written.
+type output struct {
+	object Object    // nil: none yet
+	file   *dataFile // the same in the manifest; its size counts what is in buf, too
+	buf    []byte
 }
 
 // Begin starts a checkpoint, which gets the next ID. It does no I/O. One writer at a time:
@@ -73,21 +80,25 @@ func (w *Writer) add(ctx context.Context, s Section) error {
 	}
 	head, sum := encodeFrame(&s)
 	length := int64(len(head) + len(s.Body))
-	if w.file != nil && w.file.size+length > maxDataFile {
-		if err := w.endFile(); err != nil {
+	out := &w.passing
+	if s.Kind == KindDisk {
+		out = &w.lasting
+	}
+	if out.file != nil && out.file.size+length > maxDataFile {
+		if err := out.end(); err != nil {
 			return err
 		}
 	}
-	if w.file == nil {
-		if err := w.beginFile(ctx); err != nil {
+	if out.file == nil {
+		if err := w.beginFile(ctx, out); err != nil {
 			return err
 		}
 	}
-	ref := Ref{Operator: s.Operator, Kind: s.Kind, Number: s.Number, Version: s.Version, file: w.file, offset: w.file.size, length: length, checksum: sum}
-	if err := w.write(head); err != nil {
+	ref := Ref{Operator: s.Operator, Kind: s.Kind, Number: s.Number, Version: s.Version, file: out.file, offset: out.file.size, length: length, checksum: sum}
+	if err := out.write(head); err != nil {
 		return err
 	}
-	if err := w.write(s.Body); err != nil {
+	if err := out.write(s.Body); err != nil {
 		return err
 	}
 	w.m.index = append(w.m.index, ref)
@@ -118,56 +129,56 @@ func (w *Writer) Reuse(ref Ref) error {
 	return nil
 }
 
-func (w *Writer) beginFile(ctx context.Context) error {
+func (w *Writer) beginFile(ctx context.Context, out *output) error {
 	n := uint32(len(w.m.files))
 	name := dataName(w.m.meta.Kind, w.generation, w.m.meta.ID, n)
 	object, err := w.log.store.Create(ctx, name)
 	if err != nil {
 		return err
 	}
-	w.object, w.file = object, &dataFile{name: name}
-	w.m.files = append(w.m.files, w.file)
-	return w.write(encodeDataHeader(w.generation, w.m.meta.ID, n))
+	out.object, out.file = object, &dataFile{name: name}
+	w.m.files = append(w.m.files, out.file)
+	return out.write(encodeDataHeader(w.generation, w.m.meta.ID, n))
 }
 
-func (w *Writer) endFile() error {
-	if w.object == nil {
+func (o *output) end() error {
+	if o.object == nil {
 		return nil
 	}
-	if err := w.flush(); err != nil {
+	if err := o.flush(); err != nil {
 		return err
 	}
-	object := w.object
-	w.object, w.file = nil, nil
+	object := o.object
+	o.object, o.file = nil, nil
 	return object.Close()
 }
 
 // write adds to the file being written.
-func (w *Writer) write(p []byte) error {
-	w.file.size += int64(len(p))
+func (o *output) write(p []byte) error {
+	o.file.size += int64(len(p))
 	direct := len(p) >= bufferSize/2
-	if direct || len(w.buf)+len(p) > bufferSize {
-		if err := w.flush(); err != nil {
+	if direct || len(o.buf)+len(p) > bufferSize {
+		if err := o.flush(); err != nil {
 			return err
 		}
 	}
 	if direct {
-		_, err := w.object.Write(p)
+		_, err := o.object.Write(p)
 		return err
 	}
-	if w.buf == nil {
-		w.buf = make([]byte, 0, bufferSize)
+	if o.buf == nil {
+		o.buf = make([]byte, 0, bufferSize)
 	}
-	w.buf = append(w.buf, p...)
+	o.buf = append(o.buf, p...)
 	return nil
 }
 
-func (w *Writer) flush() error {
-	if len(w.buf) == 0 {
+func (o *output) flush() error {
+	if len(o.buf) == 0 {
 		return nil
 	}
-	_, err := w.object.Write(w.buf)
-	w.buf = w.buf[:0]
+	_, err := o.object.Write(o.buf)
+	o.buf = o.buf[:0]
 	return err
 }
 
@@ -181,7 +192,7 @@ func (w *Writer) Publish(ctx context.Context) error {
 		panic(fmt.Sprintf("BUG: checkpoint %d has ended", w.m.meta.ID))
 	}
 	if w.err == nil {
-		w.err = w.endFile()
+		w.err = errors.Join(w.passing.end(), w.lasting.end())
 	}
 	if w.err != nil {
 		return w.err
@@ -220,9 +231,11 @@ func (w *Writer) Abandon(ctx context.Context) error {
 		return nil
 	}
 	w.ended = true
-	if w.object != nil {
-		w.object.Abort()
-		w.object = nil
+	for _, o := range []*output{&w.passing, &w.lasting} {
+		if o.object != nil {
+			o.object.Abort()
+			o.object = nil
+		}
 	}
 	w.log.end(w)
 	if w.undecided {

@@ -34,6 +34,7 @@ type Batch interface {
 // Frozen is a Backing as it was. Any goroutine may read it, one at a time. It must be
 // closed, before the store of the backing is.
 type Frozen interface {
+	Get(name, buf []byte) (value []byte, ok bool, err error)
 	Scan(from, to []byte, f func(name, value []byte) (more bool, err error)) error
 	Close() error
 }

@@ -45,6 +45,9 @@ func (w *Writer) Bytes(p []byte) {
 // Len writes a number of things that follow.
 func (w *Writer) Len(n int) { w.U32(uint32(n)) }
 
+// PatchLen replaces a number that Len has written at a place of Buf.
+func (w *Writer) PatchLen(at, n int) { binary.LittleEndian.PutUint32(w.Buf[at:], uint32(n)) }
+
 // Reader reads what a Writer wrote. After the first error every value is zero; Err
 // returns it.
 type Reader struct {

@@ -18,8 +18,27 @@ type Cut struct {
 	// gives: state on disk could not be read. Then there is no cut, and the operator's next
 	// call that needs the disk ends the job.
 	Groups iter.Seq2[GroupCut, error]
+	// Apart reads the same, with what is on disk apart; nil: nothing is, or not so that it can
+	// be. One of the two is read.
+	Apart *Apart
 	// Release lets go of what was frozen; nil: nothing was.
 	Release func() error
+}
+
+// Apart is a cut of which a part is on disk. A checkpoint takes over what it has of that from
+// an earlier one, and adds what has changed.
+type Apart struct {
+	// Groups gives each key group with what is in memory of it, in their order, lent as
+	// Cut.Groups does.
+	Groups iter.Seq2[GroupApart, error]
+	Disk   *JournalCut
+	Form   RunForm
+}
+
+// GroupApart is what is in memory of a key group.
+type GroupApart struct {
+	GroupCut
+	None bool // nothing is, and State says so
 }
 
 // GroupCut is the state of one key group.
@@ -27,6 +46,9 @@ type GroupCut struct {
 	Group int
 	Floor stream.Time // the watermark that its task stood at
 	State []byte
+	// Runs is what was on disk, in a cut that comes from a checkpoint which has it apart: run 0
+	// and changes (MergeRuns). The rest is in State.
+	Runs [][]byte
 }
 
 // Close releases the cut.

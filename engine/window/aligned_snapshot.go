@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -48,43 +49,62 @@ func (o *Aligned) freezeKeys() frozen {
 		}
 		windows[i] = f
 	}
-	cell := 4 + o.width + 12 + 4 + usualKey
-	all := frozen{}
 	cold := o.cold.freeze()
-	if cold != nil {
-		all.close = cold.in.Close
+	if cold == nil {
+		return frozen{open: func() groupWriter { return o.writeWindows(windows, nil) }}
 	}
-	all.open = func() groupWriter {
-		return func(group int, w *state.Writer) bool {
-			n, cells := 0, 0
+	return frozen{
+		open:  func() groupWriter { return o.writeWindows(windows, cold) },
+		close: cold.Close,
+		disk: &frozenDisk{in: cold, memory: func() groupWriter {
 			for i := range windows {
-				if c := windows[i].cells(group); c > 0 {
-					n, cells = n+1, cells+c
-				}
+				windows[i].cold = nil
 			}
-			w.Buf = slices.Grow(w.Buf, cells*cell)
-			w.Len(n)
-			for i := range windows {
-				f := &windows[i]
-				if f.cells(group) == 0 {
-					continue
-				}
-				writeWindow(w, f.window)
-				w.Len(f.cells(group))
-				if t := f.tables[group]; t != nil {
-					for slot := range t.Len() {
-						w.Bytes(t.Key(slot))
-						t.Write(w, slot)
-					}
-				}
-				if f.cold != nil && f.cold[group] > 0 {
-					cold.write(group, f.window, w)
-				}
+			return o.writeWindows(windows, nil)
+		}, value: func(w *state.Writer, name, value []byte) error {
+			start := timeIn(name)
+			i, ok := slices.BinarySearchFunc(windows, start, func(f frozenWindow, start stream.Time) int { return cmp.Compare(f.window.Start, start) })
+			if !ok {
+				return errSpilled
 			}
-			return n > 0
+			w.I64(int64(windows[i].window.End))
+			w.Buf = append(w.Buf, value...)
+			return nil
+		}},
+	}
+}
+
+// writeWindows writes the windows of key groups, with what they have on disk.
+func (o *Aligned) writeWindows(windows []frozenWindow, cold state.Frozen) groupWriter {
+	cell := 4 + o.width + 12 + 4 + usualKey
+	return func(group int, w *state.Writer) bool {
+		n, cells := 0, 0
+		for i := range windows {
+			if c := windows[i].cells(group); c > 0 {
+				n, cells = n+1, cells+c
+			}
 		}
+		w.Buf = slices.Grow(w.Buf, cells*cell)
+		w.Len(n)
+		for i := range windows {
+			f := &windows[i]
+			if f.cells(group) == 0 {
+				continue
+			}
+			writeWindow(w, f.window)
+			w.Len(f.cells(group))
+			if t := f.tables[group]; t != nil {
+				for slot := range t.Len() {
+					w.Bytes(t.Key(slot))
+					t.Write(w, slot)
+				}
+			}
+			if f.cold != nil && f.cold[group] > 0 {
+				writeCells(cold, group, f.window, w)
+			}
+		}
+		return n > 0
 	}
-	return all
 }
 
 // cells is how many there are of a key group.

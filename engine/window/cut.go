@@ -161,6 +161,7 @@ type part interface {
 type frozen struct {
 	open  func() groupWriter
 	close func() error
+	disk  *frozenDisk // what open writes of what is on disk, to be written apart; nil: nothing
 }
 
 // groupWriter writes what a key group has, and reports whether that is anything. It is
@@ -184,11 +185,11 @@ func freeze(p part) state.Cut {
 	s := o.standing()
 	all := []frozen{p.freezeKeys(), o.process.freeze(o.groups), o.guard.freeze()}
 	header := o.header(p.form())
-	return state.Cut{Task: writeTask(p, s), Groups: func(yield func(state.GroupCut, error) bool) {
+	groups := func(open func(frozen) func() groupWriter, yield func(g state.GroupCut, some bool, err error) bool) {
 		var pieces []groupWriter
 		for _, f := range all {
-			if f.open != nil {
-				pieces = append(pieces, f.open())
+			if open := open(f); open != nil {
+				pieces = append(pieces, open())
 			}
 		}
 		var w state.Writer
@@ -200,14 +201,15 @@ func freeze(p part) state.Cut {
 					some = true
 				}
 			}
-			if err := w.Err(); err != nil {
-				yield(state.GroupCut{}, err)
-				return
-			}
-			if some && !yield(state.GroupCut{Group: g, Floor: s.wm, State: w.Buf}, nil) {
+			if !yield(state.GroupCut{Group: g, Floor: s.wm, State: w.Buf}, some, w.Err()) || w.Err() != nil {
 				return
 			}
 		}
+	}
+	cut := state.Cut{Task: writeTask(p, s), Groups: func(yield func(state.GroupCut, error) bool) {
+		groups(frozen.whole, func(g state.GroupCut, some bool, err error) bool {
+			return err == nil && !some || yield(g, err)
+		})
 	}, Release: func() (err error) {
 		for _, f := range all {
 			if f.close != nil {
@@ -216,6 +218,14 @@ func freeze(p part) state.Cut {
 		}
 		return err
 	}}
+	if d := all[0].disk; d != nil {
+		cut.Apart = d.apart(header, func(yield func(state.GroupApart, error) bool) {
+			groups(frozen.inMemory, func(g state.GroupCut, some bool, err error) bool {
+				return yield(state.GroupApart{GroupCut: g, None: !some}, err)
+			})
+		})
+	}
+	return cut
 }
 
 // readTasks reads the pieces of all tasks, and returns where one stands in their place.
@@ -306,7 +316,11 @@ func (g *Guard) freeze() frozen {
 // restore has a new operator go on from cuts all of whose key groups stand where their
 // tasks do; see staggered for others.
 func restore(p part, r state.Restore) error {
-	r, err := renew(p, r)
+	r, err := rejoined(r)
+	if err != nil {
+		return err
+	}
+	r, err = renew(p, r)
 	if err != nil {
 		return err
 	}

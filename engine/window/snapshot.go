@@ -41,22 +41,23 @@ func (o *General) resume() { o.was, o.target = o.wm, o.wm }
 
 func (o *General) freezeKeys() frozen {
 	hot, cold := o.freezeMemory(), o.cold.freeze()
+	memory := func() groupWriter {
+		read := hot.read()
+		return func(group int, w *state.Writer) bool { return read(group).write(w) }
+	}
+	if cold == nil {
+		return frozen{open: memory, close: func() error {
+			hot.release()
+			return nil
+		}}
+	}
 	return frozen{open: func() groupWriter {
 		read := hot.read()
-		return func(group int, w *state.Writer) bool {
-			keys := read(group)
-			if cold == nil {
-				return keys.write(w)
-			}
-			return cold.merge(group, keys, w) > 0
-		}
+		return func(group int, w *state.Writer) bool { return mergeKeys(cold, group, read(group), w) > 0 }
 	}, close: func() error {
 		hot.release()
-		if cold == nil {
-			return nil
-		}
-		return cold.in.Close()
-	}}
+		return cold.Close()
+	}, disk: &frozenDisk{in: cold, memory: memory, value: keyValue}}
 }
 
 func (o *General) readKeys(r *state.Reader, group int) {

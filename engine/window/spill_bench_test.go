@@ -95,13 +95,14 @@ func TestAFifthOfTheMemoryIsEnough(t *testing.T) {
 }
 
 // BenchmarkSpill is the time of a record whose key is mostly on disk, next to one that has
-// all in memory: operators with a fifth of the memory that their state takes. heap is most of
-// what was alive, where that was looked at.
+// all in memory: operators with a fifth of the memory that their state takes; and to one that is
+// cut now and then, so that it notes what it changes. heap is most of what was alive, where that
+// was looked at.
 func BenchmarkSpill(b *testing.B) {
 	w := wide{records: 300_000, keys: 100_000}
 	for _, name := range []string{"tumbling", "sessions"} {
 		memory := w.run(b, wideSpecs(b)[name]).memory / 5
-		for _, where := range []string{"memory", "a fifth of it"} {
+		for _, where := range []string{"memory", "a fifth of it", "a fifth of it with cuts"} {
 			b.Run(name+" in "+where, func(b *testing.B) {
 				heap := int64(0)
 				for b.Loop() {
@@ -124,6 +125,13 @@ func BenchmarkSpill(b *testing.B) {
 						}
 						if n++; n%50 == 0 {
 							b.StopTimer()
+							if where == "a fifth of it with cuts" { // from then on changes are noted
+								cut := op.Freeze()
+								cut.Apart.Disk.Published()
+								if err := cut.Close(); err != nil {
+									b.Fatal(err)
+								}
+							}
 							heap = max(heap, int64(liveHeap())-int64(before))
 							b.StartTimer()
 						}

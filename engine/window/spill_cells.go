@@ -17,7 +17,7 @@ import (
 type coldCells struct {
 	Spill
 	op *Aligned
-	to state.Backing
+	to *state.Journal
 
 	SpilledState
 	panes int64 // with contents
@@ -40,7 +40,7 @@ func newColdCells(o *Aligned, s *Spill) *coldCells {
 	if s == nil {
 		return nil
 	}
-	c := &coldCells{Spill: *s, op: o, to: s.Open()}
+	c := &coldCells{Spill: *s, op: o, to: state.NewJournal(s.Open(), cellName)}
 	c.batch = c.to.Batch()
 	return c
 }
@@ -282,23 +282,18 @@ func (c *coldCells) each(f func(key []byte, w stream.Window)) {
 	}
 }
 
-// frozenCells is what was on disk when a cut was taken.
-type frozenCells struct {
-	in state.Frozen
-}
-
 // freeze keeps what is on disk for a cut; nil: nothing is.
-func (c *coldCells) freeze() *frozenCells {
+func (c *coldCells) freeze() *state.JournalCut {
 	if c == nil || c.Pieces == 0 {
 		return nil
 	}
-	return &frozenCells{c.to.Freeze()}
+	return c.to.Cut()
 }
 
-// write writes the cells of a table, in order of their keys.
-func (f *frozenCells) write(group int, window stream.Window, w *state.Writer) {
+// writeCells writes the cells of a table that were on disk, in order of their keys.
+func writeCells(in state.Frozen, group int, window stream.Window, w *state.Writer) {
 	name := appendTable(nil, group, window)
-	err := f.in.Scan(name, behind(name), func(name, value []byte) (bool, error) {
+	err := in.Scan(name, behind(name), func(name, value []byte) (bool, error) {
 		w.Bytes(name[tableNameBytes:])
 		w.Buf = append(w.Buf, value...)
 		return true, nil

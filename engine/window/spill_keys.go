@@ -19,7 +19,7 @@ import (
 type coldKeys struct {
 	Spill
 	op *General
-	to state.Backing
+	to *state.Journal
 
 	// The keys in memory, linked by when they were asked for.
 	newest, oldest *keyState
@@ -45,7 +45,7 @@ func newColdKeys(o *General, s *Spill) *coldKeys {
 	if s == nil {
 		return nil
 	}
-	c := &coldKeys{Spill: *s, op: o, to: s.Open(), woken: [2]stream.Time{stream.MinTime, stream.MinTime}}
+	c := &coldKeys{Spill: *s, op: o, to: state.NewJournal(s.Open(), keyName), woken: [2]stream.Time{stream.MinTime, stream.MinTime}}
 	c.batch = c.to.Batch()
 	return c
 }
@@ -338,22 +338,24 @@ func (c *coldKeys) wake(d trigger.Domain, t stream.Time) error {
 	return c.batch.Commit()
 }
 
-// frozenKeys is what was on disk when a cut was taken.
-type frozenKeys struct {
-	in state.Frozen
-}
-
 // freeze keeps what is on disk for a cut; nil: nothing is.
-func (c *coldKeys) freeze() *frozenKeys {
+func (c *coldKeys) freeze() *state.JournalCut {
 	if c == nil || c.Pieces == 0 {
 		return nil
 	}
-	return &frozenKeys{c.to.Freeze()}
+	return c.to.Cut()
 }
 
-// merge writes the keys of a group, those in memory among those on disk, in order of their
+// keyValue is what a run has of a key.
+func keyValue(w *state.Writer, _, value []byte) error {
+	_, body, _, err := readHead(value)
+	w.Buf = append(w.Buf, body...)
+	return err
+}
+
+// mergeKeys writes the keys of a group, those in memory among those on disk, in order of their
 // bytes, and how many they are.
-func (f *frozenKeys) merge(group int, hot *writtenKeys, w *state.Writer) int {
+func mergeKeys(in state.Frozen, group int, hot *writtenKeys, w *state.Writer) int {
 	head, at, n := len(w.Buf), 0, 0
 	w.Len(0)
 	before := func(key []byte) {
@@ -363,7 +365,7 @@ func (f *frozenKeys) merge(group int, hot *writtenKeys, w *state.Writer) int {
 		}
 	}
 	first := binary.BigEndian.AppendUint16([]byte{keyName}, uint16(group))
-	err := f.in.Scan(first, behind(first), func(name, value []byte) (bool, error) {
+	err := in.Scan(first, behind(first), func(name, value []byte) (bool, error) {
 		_, body, _, err := readHead(value)
 		if err != nil {
 			return false, err
@@ -376,7 +378,7 @@ func (f *frozenKeys) merge(group int, hot *writtenKeys, w *state.Writer) int {
 	if before(nil); err != nil {
 		w.Fail(err)
 	}
-	binary.LittleEndian.PutUint32(w.Buf[head:], uint32(n))
+	w.PatchLen(head, n)
 	return n
 }
 

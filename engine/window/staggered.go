@@ -222,6 +222,7 @@ func (s *staggered) Freeze() state.Cut {
 			}
 		}
 	}
+	// What is on disk does not stand apart: key groups move from one operator to another.
 	return state.Cut{Task: writeTask(s.part, stands), Groups: func(yield func(state.GroupCut, error) bool) {
 		var all []state.GroupCut
 		for n, cut := range cuts {
@@ -252,7 +253,11 @@ func (s *staggered) Freeze() state.Cut {
 
 // Restore implements Operator.
 func (s *staggered) Restore(r state.Restore) error {
-	r, err := renew(s.part, r)
+	r, err := rejoined(r)
+	if err != nil {
+		return err
+	}
+	r, err = renew(s.part, r)
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,7 @@ type Checkpoints struct {
 	LastAt      *time.Time `json:"last_at,omitempty"`      // when
 	LastSeconds float64    `json:"last_seconds,omitempty"` // how long it took
 	LastBytes   int64      `json:"last_bytes,omitempty"`   // that were written for it
+	LastReused  int64      `json:"last_reused,omitempty"`  // that it has taken over from earlier ones
 	LastFailure string     `json:"last_failure,omitempty"` // why the last one that failed did
 }
 
@@ -191,7 +192,7 @@ func wireJob(v controller.View, withReport bool) Job {
 	if withReport {
 		j.Report = wireReport(v.Report)
 		if t := v.Tally; t != (controller.Tally{}) {
-			j.Checkpoints = &Checkpoints{t.Completed, t.Failed, t.Restarts, t.Restored, t.Last, set(t.At), t.Took.Seconds(), t.Bytes, t.Why}
+			j.Checkpoints = &Checkpoints{t.Completed, t.Failed, t.Restarts, t.Restored, t.Last, set(t.At), t.Took.Seconds(), t.Bytes, t.Reused, t.Why}
 		}
 		j.CPU = &CPU{v.CPU.Turns, v.CPU.Time.Seconds(), v.CPU.Fuel, v.CPU.Waited.Seconds()}
 	}

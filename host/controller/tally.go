@@ -17,8 +17,9 @@ type Tally struct {
 	Last      uint64        `json:"last,omitempty"`     // the last one that was completed; 0: none yet
 	At        time.Time     `json:"at,omitzero"`        // when it was
 	Took      time.Duration `json:"took_ns,omitempty"`
-	Bytes     int64         `json:"bytes,omitempty"` // that were written for it
-	Why       string        `json:"why,omitempty"`   // the last one that failed did
+	Bytes     int64         `json:"bytes,omitempty"`  // that were written for it
+	Reused    int64         `json:"reused,omitempty"` // that it has taken over from earlier ones
+	Why       string        `json:"why,omitempty"`    // the last one that failed did
 }
 
 // Counter counts what becomes of a job's checkpoints. Safe for concurrent use.
@@ -64,7 +65,7 @@ func (c *Counter) Observe(e engine.Event) {
 		return
 	}
 	c.now.Completed++
-	c.now.Last, c.now.At, c.now.Took, c.now.Bytes = k.Number, at, k.Took, k.Bytes
+	c.now.Last, c.now.At, c.now.Took, c.now.Bytes, c.now.Reused = k.Number, at, k.Took, k.Bytes, k.Reused
 }
 
 // Now returns what was counted until now.

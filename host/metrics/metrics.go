@@ -68,6 +68,7 @@ var (
 	jobCheckpoints       = name("job_checkpoints_total", "Checkpoints and savepoints, by what became of them: completed or failed.", reasonLabel)
 	jobCheckpointSeconds = name("job_checkpoint_seconds", "How long the last completed one took.")
 	jobCheckpointBytes   = name("job_checkpoint_bytes", "Bytes that were written for it.")
+	jobCheckpointReused  = name("job_checkpoint_reused_bytes", "Bytes that it has taken over from earlier ones.")
 	jobCheckpointTime    = name("job_checkpoint_time_seconds", "When it was completed, seconds since 1970: time() less this is its age.")
 	jobRestarts          = name("job_restarts_total", "Runs that went on behind a failed one, or from another process.")
 
@@ -100,7 +101,7 @@ var (
 	cpuFuel    = ofTenant("tenant_fuel_total", "Fuel that its plug-ins burnt: instructions, as abi/SPEC.md counts them.")
 	cpuWaited  = ofTenant("tenant_turn_wait_seconds_total", "Time that its tasks, all together, waited for a turn.")
 
-	all = []series{jobState, jobSilent, jobCheckpoints, jobCheckpointSeconds, jobCheckpointBytes, jobCheckpointTime, jobRestarts, sourceRead, sourceRefused, sourcePassed, splitRead, splitWatermark, splitHigh, splitIdle, splitFinished,
+	all = []series{jobState, jobSilent, jobCheckpoints, jobCheckpointSeconds, jobCheckpointBytes, jobCheckpointReused, jobCheckpointTime, jobRestarts, sourceRead, sourceRefused, sourcePassed, splitRead, splitWatermark, splitHigh, splitIdle, splitFinished,
 		stepRecords, stepBehind, stepLateAccepted, stepPartials, stepOpen, stepPanes, stepState, stepRows, stepUpdates, stepWatermark, sinkRows}
 
 	ofTenants = []series{cpuTurns, cpuSeconds, cpuFuel, cpuWaited}
@@ -203,6 +204,7 @@ func collect(out chan<- prometheus.Metric, v controller.View) {
 	if c.Last > 0 {
 		jobCheckpointSeconds.gauge(out, c.Took.Seconds(), tenant, job)
 		jobCheckpointBytes.gauge(out, float64(c.Bytes), tenant, job)
+		jobCheckpointReused.gauge(out, float64(c.Reused), tenant, job)
 		jobCheckpointTime.gauge(out, float64(c.At.UnixMilli())/1000, tenant, job)
 	}
 	for _, s := range v.Report.Sources {

@@ -33,7 +33,7 @@ func scrape(t *testing.T, m *Metrics) string {
 func TestScrape(t *testing.T) {
 	view := controller.View{
 		Job:   catalog.Job{Tenant: "a", ID: "j", State: "running"},
-		Tally: controller.Tally{Completed: 5, Failed: 2, Restarts: 3, Last: 9, At: time.UnixMilli(12_500), Took: 40 * time.Millisecond, Bytes: 1234},
+		Tally: controller.Tally{Completed: 5, Failed: 2, Restarts: 3, Last: 9, At: time.UnixMilli(12_500), Took: 40 * time.Millisecond, Bytes: 1234, Reused: 567},
 		Report: engine.Report{
 			Sources: []engine.SourceReport{{ID: "src", Read: 10, Bad: 2, Quarantined: 1, Passed: 7, Splits: []engine.SplitReport{
 				{ID: "f.jsonl", Read: 10, Watermark: 1500, High: 2500, Finished: true},
@@ -58,6 +58,7 @@ func TestScrape(t *testing.T) {
 		`tidemark_job_checkpoints_total{job="j",reason="failed",tenant="a"} 2`,
 		`tidemark_job_checkpoint_seconds{job="j",tenant="a"} 0.04`,
 		`tidemark_job_checkpoint_bytes{job="j",tenant="a"} 1234`,
+		`tidemark_job_checkpoint_reused_bytes{job="j",tenant="a"} 567`,
 		`tidemark_job_checkpoint_time_seconds{job="j",tenant="a"} 12.5`,
 		`tidemark_job_restarts_total{job="j",tenant="a"} 3`,
 		`tidemark_source_read_records_total{job="j",operator="src",tenant="a"} 10`,

@@ -35,10 +35,14 @@ func (b *backing) named(name []byte) []byte {
 
 // Get implements state.Backing.
 func (b *backing) Get(name, buf []byte) ([]byte, bool, error) {
+	return b.get(b.store.db, b.named(name), buf)
+}
+
+func (b *backing) get(in pebble.Reader, full, buf []byte) ([]byte, bool, error) {
 	if err := b.store.failure(); err != nil {
 		return nil, false, b.error("writing to", err)
 	}
-	v, closer, err := b.store.db.Get(b.named(name))
+	v, closer, err := in.Get(full)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, false, nil
 	}
@@ -79,7 +83,7 @@ func (b *backing) Batch() state.Batch { return &batch{of: b, changes: b.store.db
 
 // Freeze implements state.Backing.
 func (b *backing) Freeze() state.Frozen {
-	f := &frozen{b, b.store.db.NewSnapshot()}
+	f := &frozen{of: b, snapshot: b.store.db.NewSnapshot()}
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
 	b.store.frozen[f] = true
@@ -134,6 +138,13 @@ func (c *batch) Commit() error {
 type frozen struct {
 	of       *backing
 	snapshot *pebble.Snapshot
+	name     []byte // scratch
+}
+
+// Get implements state.Frozen.
+func (f *frozen) Get(name, buf []byte) ([]byte, bool, error) {
+	f.name = append(append(f.name[:0], f.of.prefix...), name...)
+	return f.of.get(f.snapshot, f.name, buf)
 }
 
 func (f *frozen) Scan(from, to []byte, do func(name, value []byte) (bool, error)) error {
