@@ -176,7 +176,7 @@ func (j *Job) load(ctx context.Context) error {
 			if t.step != spec {
 				continue
 			}
-			if err := t.load(saved, spec.Parallelism); err != nil {
+			if err := t.load(ctx, c, saved, spec.Parallelism); err != nil {
 				return fmt.Errorf("restore step %s: %w", spec.ID, err)
 			}
 		}

@@ -2,12 +2,16 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
 	"tidemark/engine/checkpoint"
 	"tidemark/engine/state"
+	"tidemark/engine/stream"
+	"tidemark/internal/fault"
 )
 
 // What a key group has on disk is written to a checkpoint in runs: all of it, then, checkpoint
@@ -173,4 +177,75 @@ func (k *keyedPart) group(g state.GroupCut, w *state.Writer) checkpoint.Section 
 	w.I64(int64(g.Floor))
 	w.Buf = append(w.Buf, g.State...)
 	return sectionOf(k.step, checkpoint.KindGroup, g.Group, w)
+}
+
+// readGroups reads the key groups of a step that a task has, one after the other, each with the
+// runs of what was on disk.
+func readGroups(ctx context.Context, c *checkpoint.Checkpoint, step string, mine func(group int) bool) iter.Seq2[state.GroupCut, error] {
+	return func(yield func(state.GroupCut, error) bool) {
+		fail := func(format string, args ...any) {
+			yield(state.GroupCut{}, fault.Corruptf("checkpoint %d: step %s: "+format, slices.Concat([]any{c.Meta.ID, step}, args)...))
+		}
+		var groups []checkpoint.Ref
+		for _, r := range c.Find(step, checkpoint.KindGroup) {
+			if mine(int(r.Number)) {
+				groups = append(groups, r)
+			}
+		}
+		counts, runs := map[int]int{}, [][]checkpoint.Ref{} // by group, by run
+		for _, r := range c.Find(step, checkpoint.KindDisk) {
+			group, run := checkpoint.RunOf(r.Number)
+			if !mine(group) {
+				continue
+			}
+			if counts[group] != run {
+				fail("key group %d has run %d of its state on disk, and not what comes before it", group, run)
+				return
+			}
+			if counts[group]++; run == len(runs) {
+				runs = append(runs, nil)
+			}
+			runs[run] = append(runs[run], r)
+		}
+		next := make([]func() (checkpoint.Section, error, bool), len(runs)) // the run of the next group that has it
+		for i, refs := range runs {
+			pull, stop := iter.Pull2(c.Read(ctx, refs))
+			defer stop()
+			next[i] = pull
+		}
+		for s, err := range c.Read(ctx, groups) {
+			if err != nil {
+				yield(state.GroupCut{}, err)
+				return
+			}
+			r := state.NewReader(s.Body)
+			g := state.GroupCut{Group: int(s.Number), Floor: stream.Time(r.I64())}
+			n := counts[g.Group]
+			if (s.Version == apartVersion) != (n > 0) || r.Failed() {
+				fail("key group %d has %d runs of its state on disk, and the layout %d", g.Group, n, s.Version)
+				return
+			}
+			delete(counts, g.Group)
+			g.State = s.Body[len(s.Body)-r.Left():]
+			for _, pull := range next[:n] {
+				run, err, _ := pull()
+				if err != nil {
+					yield(g, err)
+					return
+				}
+				if group, _ := checkpoint.RunOf(run.Number); group != g.Group {
+					fail("key group %d has runs of its state on disk, and no section", group)
+					return
+				}
+				g.Runs = append(g.Runs, run.Body)
+			}
+			if !yield(g, nil) {
+				return
+			}
+		}
+		for group := range counts {
+			fail("key group %d has runs of its state on disk, and no section", group)
+			return
+		}
+	}
 }

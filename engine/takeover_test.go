@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -307,5 +309,113 @@ func TestACheckpointThatWasDeletedIsNotTakenOver(t *testing.T) {
 	}
 	if c := r.checkpoint(ctx, checkpoint.Periodic); c.Err != nil || c.Reused != 0 || c.Bytes < first.Bytes {
 		t.Errorf("the next one: %+v, the first %+v", c, first)
+	}
+}
+
+// A step whose key groups and runs do not fit together is refused.
+func TestKeyGroupsAreReadWithTheirRuns(t *testing.T) {
+	type section struct {
+		kind    string
+		number  uint32
+		version uint16
+		body    string
+	}
+	floor := "\x07\x00\x00\x00\x00\x00\x00\x00"
+	group := func(n uint32, version uint16) section {
+		return section{checkpoint.KindGroup, n, version, fmt.Sprintf("%sgroup %d", floor, n)}
+	}
+	run := func(n, run int) section {
+		return section{checkpoint.KindDisk, checkpoint.RunNumber(n, run), 1, fmt.Sprintf("run %d of %d", run, n)}
+	}
+	for _, c := range []struct {
+		name     string
+		sections []section
+		want     string
+	}{
+		{"none", nil, ""},
+		{"in memory", []section{group(1, 1), group(3, 1)}, "1@7 group 1 []; 3@7 group 3 []; "},
+		{"on disk, some of another task", []section{group(1, 2), group(2, 2), group(3, 1), group(5, 2), run(1, 0), run(2, 0), run(2, 1), run(5, 0), run(5, 1), run(5, 2)},
+			"1@7 group 1 [run 0 of 1]; 3@7 group 3 []; 5@7 group 5 [run 0 of 5 run 1 of 5 run 2 of 5]; "},
+		{"no runs", []section{group(1, 2)}, "key group 1 has 0 runs of its state on disk, and the layout 2"},
+		{"runs of a group that has none", []section{group(1, 1), run(1, 0)}, "key group 1 has 1 runs of its state on disk, and the layout 1"},
+		{"a run too few", []section{group(1, 2), run(1, 0), run(1, 2)}, "key group 1 has run 2 of its state on disk, and not what comes before it"},
+		{"no first run", []section{group(1, 2), run(1, 1)}, "key group 1 has run 1 of its state on disk, and not what comes before it"},
+		{"runs without a group", []section{group(1, 2), run(1, 0), run(3, 0)}, "key group 3 has runs of its state on disk, and no section"},
+		{"runs without a group before another", []section{group(3, 2), run(1, 0), run(3, 0)}, "key group 1 has runs of its state on disk, and no section"},
+		{"a section cut short", []section{{checkpoint.KindGroup, 1, 1, "short"}}, "key group 1 has 0 runs"},
+	} {
+		k := newKept(t, sim.NewFS(env.Real().Clock), "/job/state")
+		w := k.log.Begin(checkpoint.Meta{})
+		for _, s := range c.sections {
+			if err := w.Add(t.Context(), checkpoint.Section{Operator: "s", Kind: s.kind, Number: s.number, Version: s.version, Body: []byte(s.body)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Publish(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for g, err := range readGroups(t.Context(), w.Checkpoint(), "s", func(group int) bool { return group%2 == 1 }) {
+			if err != nil {
+				if !errors.Is(err, fault.ErrCorrupt) {
+					t.Errorf("%s: %v", c.name, err)
+				}
+				got = err.Error()
+				break
+			}
+			got += fmt.Sprintf("%d@%d %s %s; ", g.Group, g.Floor, g.State, g.Runs)
+		}
+		if got != c.want && !strings.HasSuffix(got, c.want) && !strings.Contains(got, "step s: "+c.want) {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// A restore does not hold all state in memory: the job has some fifth of its state there, and
+// reads the rest key group by key group.
+func TestARestoreHoldsAKeyGroupAtATime(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	const keys = 50_000
+	files := sim.NewFS(env.Real().Clock)
+	files.Put("/job/in.jsonl", records(0, keys, 1000))
+	r := startLong(ctx, t, files, true, "max_parallelism=64")
+	r.until(keys)
+	c := r.checkpoint(ctx, checkpoint.Periodic)
+	if c.Err != nil {
+		t.Fatal(c.Err)
+	}
+	r.end()
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
+	files = files.Kill()
+	before, most := heap(), int64(0)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() { // looks at the heap until it is told to stop
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				most = max(most, int64(m.HeapAlloc))
+				runtime.Gosched()
+			}
+		}
+	}()
+	r = startLong(ctx, t, files, true, "max_parallelism=64")
+	close(stop)
+	<-stopped
+	r.end()
+	t.Logf("state of %d bytes; the heap grew by %d at most", c.Bytes, most-before)
+	if most-before > c.Bytes/2 {
+		t.Errorf("of %d bytes of state the restore has held %d", c.Bytes, most-before)
 	}
 }

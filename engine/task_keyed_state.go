@@ -9,7 +9,6 @@ import (
 	"tidemark/engine/exchange"
 	"tidemark/engine/state"
 	"tidemark/engine/stream"
-	"tidemark/internal/fault"
 )
 
 // The part of a checkpoint that is a keyed task:
@@ -140,10 +139,9 @@ type savedStep struct {
 	edges   [][]savedEdge
 	flying  []exchange.Flying
 	renewed bool // the sums among them have today's layout
-	groups  []state.GroupCut
 }
 
-// readStep reads the sections of a step.
+// readStep reads the sections of a step but for those of key groups.
 func readStep(ctx context.Context, c *checkpoint.Checkpoint, id string) (*savedStep, error) {
 	s := &savedStep{}
 	for sec, err := range c.Sections(ctx, id, checkpoint.KindTask) {
@@ -170,54 +168,21 @@ func readStep(ctx context.Context, c *checkpoint.Checkpoint, id string) (*savedS
 		}
 		s.flying = append(s.flying, under...)
 	}
-	at, apart := map[int]int{}, map[int]bool{}
-	for sec, err := range c.Sections(ctx, id, checkpoint.KindGroup) {
-		if err != nil {
-			return nil, err
-		}
-		r := state.NewReader(sec.Body)
-		g := state.GroupCut{Group: int(sec.Number), Floor: stream.Time(r.I64())}
-		g.State = r.Rest()
-		at[g.Group] = len(s.groups)
-		s.groups = append(s.groups, g)
-		apart[g.Group] = sec.Version == apartVersion
-	}
-	for sec, err := range c.Sections(ctx, id, checkpoint.KindDisk) {
-		if err != nil {
-			return nil, err
-		}
-		group, run := checkpoint.RunOf(sec.Number)
-		if n, ok := at[group]; ok && apart[group] && len(s.groups[n].Runs) == run {
-			s.groups[n].Runs = append(s.groups[n].Runs, sec.Body)
-			continue
-		}
-		return nil, fault.Corruptf("checkpoint %d: step %s: key group %d has run %d of its state on disk, and not what comes before it", c.Meta.ID, id, group, run)
-	}
-	for _, g := range s.groups {
-		if apart[g.Group] && len(g.Runs) == 0 {
-			return nil, fault.Corruptf("checkpoint %d: step %s: key group %d has no run of its state on disk", c.Meta.ID, id, g.Group)
-		}
-	}
 	return s, nil
 }
 
 // load goes on from what the tasks of the step were.
-func (t *keyedTask) load(s *savedStep, count int) error {
+func (t *keyedTask) load(ctx context.Context, c *checkpoint.Checkpoint, s *savedStep, count int) error {
 	groups := t.job.graph.MaxParallelism
 	mine := func(hash uint64) bool {
 		return stream.Subtask(stream.KeyGroup(hash, groups), count, groups) == t.number
 	}
 	same := len(s.tasks) == count
-	restore := state.Restore{Tasks: s.tasks, Exact: same, Counts: same || t.number == 0}
+	restore := state.Restore{Tasks: s.tasks, Exact: same, Counts: same || t.number == 0, Stored: readGroups(ctx, c, t.step.ID, t.owns)}
 	if same {
 		restore.Tasks = s.tasks[t.number : t.number+1]
 		if err := t.inbox.Restore(s.inboxes[t.number]); err != nil {
 			return err
-		}
-	}
-	for _, g := range s.groups {
-		if stream.Subtask(g.Group, count, groups) == t.number {
-			restore.Groups = append(restore.Groups, g)
 		}
 	}
 	schemas, err := t.job.schemas(t.step.Step)

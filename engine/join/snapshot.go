@@ -132,9 +132,11 @@ func (j *Interval) Restore(r state.Restore) error {
 		j.pairs, j.refused, j.ledger = all.pairs, all.refused, all.ledger
 	}
 	defer func() { j.table = stream.Columns{} }() // groups are large
-	for _, g := range r.Groups {
-		err := j.readGroup(g)
-		if err == nil {
+	for g, err := range r.Each() {
+		if err != nil {
+			return err
+		}
+		if err = j.readGroup(g); err == nil {
 			err = j.cold.restored()
 		}
 		if err != nil {

@@ -113,8 +113,25 @@ type Restore struct {
 	// that the step counts each record once. With Exact it is as if it were set.
 	Counts bool
 	Groups []GroupCut // of this subtask, in any order
+	// Stored are further ones, read as they are asked for, once, so that not all of the state
+	// is in memory; nil: there are none. After an error there are no more.
+	Stored iter.Seq2[GroupCut, error]
 	// Schemas says which of the functions have kept their state in an older layout.
 	Schemas Schemas
+}
+
+// Each gives all key groups, one by one, once.
+func (r *Restore) Each() iter.Seq2[GroupCut, error] {
+	return func(yield func(GroupCut, error) bool) {
+		for _, g := range r.Groups {
+			if !yield(g, nil) {
+				return
+			}
+		}
+		if r.Stored != nil {
+			r.Stored(yield)
+		}
+	}
 }
 
 // Schemas are the versions of the layouts that functions had when a cut was taken, of those

@@ -316,11 +316,7 @@ func (g *Guard) freeze() frozen {
 // restore has a new operator go on from cuts all of whose key groups stand where their
 // tasks do; see staggered for others.
 func restore(p part, r state.Restore) error {
-	r, err := rejoined(r)
-	if err != nil {
-		return err
-	}
-	r, err = renew(p, r)
+	r, err := renew(p, r)
 	if err != nil {
 		return err
 	}
@@ -329,7 +325,10 @@ func restore(p part, r state.Restore) error {
 		return err
 	}
 	start(p, s)
-	for _, g := range r.Groups {
+	for g, err := range r.Each() {
+		if err != nil {
+			return err
+		}
 		if g.Floor != s.wm {
 			return fmt.Errorf("state of key group %d: %w: it stands at %d, and the task at %d", g.Group, errFloor, g.Floor, s.wm)
 		}

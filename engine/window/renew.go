@@ -40,28 +40,49 @@ type former struct {
 	old, renewed [][]byte // of the piece at hand
 }
 
-// renew rewrites a cut whose functions kept their states in older layouts.
+// renew is a restore whose pieces an operator reads: where functions kept their states in older
+// layouts they are rewritten, and what stands apart comes as a piece of its own, key group by
+// key group as they are read.
 func renew(p part, r state.Restore) (state.Restore, error) {
-	if !r.Schemas.Old() {
-		return r, nil
+	var n *renewal
+	if r.Schemas.Old() {
+		var err error
+		if n, err = renewalOf(p, &r.Schemas); err != nil {
+			return r, err
+		}
+		tasks := make([][]byte, len(r.Tasks))
+		for i, task := range r.Tasks {
+			if tasks[i], err = n.piece(task, func(*walk, byte) {}); err != nil {
+				return r, fmt.Errorf("state of subtask %d: %w", i, err)
+			}
+		}
+		r.Tasks = tasks
 	}
-	n, err := renewalOf(p, &r.Schemas)
-	if err != nil {
-		return r, err
-	}
-	tasks, groups := make([][]byte, len(r.Tasks)), make([]state.GroupCut, len(r.Groups))
-	for i, task := range r.Tasks {
-		if tasks[i], err = n.piece(task, func(*walk, byte) {}); err != nil {
-			return r, fmt.Errorf("state of subtask %d: %w", i, err)
+	was := r
+	r.Groups, r.Schemas = nil, state.Schemas{}
+	r.Stored = func(yield func(state.GroupCut, error) bool) {
+		for g, err := range was.Each() {
+			var pieces []state.GroupCut
+			if err == nil {
+				pieces, err = joined(g)
+			}
+			for _, g := range pieces {
+				if n != nil {
+					if g.State, err = n.piece(g.State, n.group); err != nil {
+						err = fmt.Errorf("state of key group %d: %w", g.Group, err)
+						break
+					}
+				}
+				if !yield(g, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(g, err)
+				return
+			}
 		}
 	}
-	for i, g := range r.Groups {
-		groups[i] = g
-		if groups[i].State, err = n.piece(g.State, n.group); err != nil {
-			return r, fmt.Errorf("state of key group %d: %w", g.Group, err)
-		}
-	}
-	r.Tasks, r.Groups, r.Schemas = tasks, groups, state.Schemas{}
 	return r, nil
 }
 

@@ -47,20 +47,6 @@ func (d *frozenDisk) apart(header [headerSize]byte, groups iter.Seq2[state.Group
 	return &state.Apart{Groups: groups, Disk: d.in, Form: state.RunForm{Header: header[:], Value: d.value}}
 }
 
-// rejoined is a restore in which nothing stands apart.
-func rejoined(r state.Restore) (state.Restore, error) {
-	var groups []state.GroupCut
-	for _, g := range r.Groups {
-		pieces, err := joined(g)
-		if err != nil {
-			return r, err
-		}
-		groups = append(groups, pieces...)
-	}
-	r.Groups = groups
-	return r, nil
-}
-
 // joined gives the pieces of a key group: what was in memory and then what was on disk.
 func joined(g state.GroupCut) ([]state.GroupCut, error) {
 	if len(g.Runs) == 0 {

@@ -253,11 +253,7 @@ func (s *staggered) Freeze() state.Cut {
 
 // Restore implements Operator.
 func (s *staggered) Restore(r state.Restore) error {
-	r, err := rejoined(r)
-	if err != nil {
-		return err
-	}
-	r, err = renew(s.part, r)
+	r, err := renew(s.part, r)
 	if err != nil {
 		return err
 	}
@@ -266,9 +262,10 @@ func (s *staggered) Restore(r state.Restore) error {
 		return err
 	}
 	start(s.part, stands)
-	groups := slices.Clone(r.Groups)
-	slices.SortStableFunc(groups, func(a, b state.GroupCut) int { return cmp.Compare(a.Floor, b.Floor) })
-	for _, g := range groups {
+	for g, err := range r.Each() {
+		if err != nil {
+			return err
+		}
 		p := s.part
 		switch {
 		case g.Floor < stands.wm:
@@ -286,17 +283,18 @@ func (s *staggered) Restore(r state.Restore) error {
 	return nil
 }
 
-// at returns the operator at the floor of a key group, which is the highest so far.
+// at returns the operator at the floor of a key group.
 func (s *staggered) at(g state.GroupCut, stands standing) (part, error) {
-	if n := len(s.ahead); n == 0 || s.ahead[n-1].floor < g.Floor {
+	n, there := slices.BinarySearchFunc(s.ahead, g.Floor, func(a *ahead, floor stream.Time) int { return cmp.Compare(a.floor, floor) })
+	if !there {
 		p, err := s.open(before{s.out, s.part})
 		if err != nil {
 			return nil, err
 		}
 		start(p, standing{wm: g.Floor, now: stands.now, arrivals: stands.arrivals})
-		s.ahead = append(s.ahead, &ahead{p, g.Floor})
+		s.ahead = slices.Insert(s.ahead, n, &ahead{p, g.Floor})
 	}
-	a := s.ahead[len(s.ahead)-1]
+	a := s.ahead[n]
 	if s.groups == nil {
 		s.groups = make([]*ahead, s.content().groups)
 	}
