@@ -23,6 +23,7 @@ type killJob struct {
 	// plain is the same over input that ends, in which nothing is late: it says what the rows of
 	// a job on followed input are in the end. Empty: the input of text ends.
 	plain string
+	disk  bool // most of its state is there
 }
 
 // The data are orders and payments. Half of them are up to five seconds behind, and one in a
@@ -67,6 +68,16 @@ func oneStep(name string, plugins []string, kind, step string) killJob {
 		"steps:\n  s:\n    from: orders\n", indent(step, 4), "sinks:\n  results: {from: s, file: {path: out/results.jsonl}}\n")}
 }
 
+// onDisk is a job whose state does not fit in its memory. It has many keys, each of which is
+// seldom asked for, and takes few of the records: one whose key has to come from disk costs tens
+// of microseconds of CPU, and each firing of a window brings its key in once more.
+func onDisk(j killJob) killJob {
+	j.name += "-disk"
+	j.text = strings.Replace(j.text, "\nparallelism: 2\n", "\nparallelism: 2\nsettings: {state: {backend: disk, memory: 1MiB}}\n", 1)
+	j.disk = true
+	return j
+}
+
 func indent(text string, by int) string {
 	var b strings.Builder
 	for _, line := range lines(text) {
@@ -98,6 +109,25 @@ func killJobs(t *testing.T) []killJob {
 		oneStep("hot-keys", nil, "shop", "key: [k]\nhot_keys: 16\nwindow: {tumbling: 10s, allowed_lateness: 15s}\naggregates: {n: {function: count}, most: {function: max, columns: {value: v}}, users: {function: distinct, columns: {value: u}}}\n"),
 		oneStep("all-keys", nil, "shop", "window: {tumbling: 2s, allowed_lateness: 15s}\naggregates: {n: {function: count}, top: {function: top_k, columns: {value: k}}, users: {function: distinct, columns: {value: u}}}\n"),
 		oneStep("disabled", []string{"own_gap"}, "visits", "key: [k]\nwindow: {plugin: own_gap, columns: {gap_ms: n}}\non_error: {disable_plugin: {failures: 3, within: 1h}}\naggregates: {n: {function: count}}\n"),
+		onDisk(oneStep("tumbling", nil, "shop", "filter: v > 250.0\nkey: [k, u]\nwindow: {tumbling: 4m, allowed_lateness: 1m}\n"+sums)),
+		onDisk(oneStep("sliding", nil, "shop", "filter: v > 450.0\nkey: [k, u]\nwindow: {sliding: {size: 2m, slide: 40s}}\n"+sums)),
+		onDisk(oneStep("session", nil, "visits", "filter: v > 450.0\nkey: [k, u]\nwindow: {session: 12m}\n"+sums)),
+		onDisk(oneStep("trigger", nil, "shop", "filter: v > 250.0\nkey: [u]\nwindow: {tumbling: 5m, allowed_lateness: 1m}\ntrigger: {count: 7}\nevictor: {count: 20}\naggregates: {n: {function: count}, last: {function: last, columns: {value: k}}}\n")),
+		onDisk(killJob{name: "steps", text: killText("steps", nil, source("orders", "shop", fiveSeconds), `steps:
+  few: {from: orders, filter: v > 300.0, project: [k, u, v]}
+  pairs:
+    from: few
+    key: [k, u]
+    window: {tumbling: 4m, allowed_lateness: 1m}
+    aggregates: {volume: {function: sum, columns: {value: v}}}
+  users:
+    from: pairs
+    key: [u]
+    window: {sliding: {size: 12m, slide: 4m}}
+    aggregates: {most: {function: max, columns: {value: volume}}, users: {function: distinct, columns: {value: k}}}
+sinks:
+  results: {from: users, file: {path: out/results.jsonl}}
+`)}),
 		{name: "join-interval", text: killText("join-interval", nil, source("orders", "shop", fiveSeconds), source("payments", "paid", fiveSeconds), `steps:
   paid:
     from: {join: {left: orders, right: payments, kind: interval, left_key: [seq], right_key: [n], left_fields: [k, v], right_fields: [v, u], between: {lower: -2s, upper: 1m}}}
@@ -210,6 +240,8 @@ func followJobs() []killJob {
     from: {join: {left: orders, right: payments, kind: interval, left_key: [seq], right_key: [n], left_fields: [k, v], right_fields: [v, u], between: {lower: -2m, upper: 2m}}}
     key: [seq]
 `)
+	add("tumbling", nil, []string{"shop"}, step("key: [k, u]\nwindow: {tumbling: 2m, allowed_lateness: 3m}\n"+sums))
+	jobs[len(jobs)-1] = onDisk(jobs[len(jobs)-1])
 	add("all-keys", nil, []string{"shop"}, step("window: {tumbling: 5s, allowed_lateness: 3m}\naggregates: {n: {function: count}, users: {function: distinct, columns: {value: u}}}\n"))
 	return jobs
 }

@@ -21,6 +21,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tidemark/engine/checkpoint"
+	"tidemark/internal/env"
 )
 
 // The promise of checkpoints, held against the binary: a job that is killed with SIGKILL at
@@ -46,6 +49,9 @@ func killEnv(t *testing.T) (kills int, seed uint64, only string) {
 	}
 	return kills, seed, os.Getenv("JOB")
 }
+
+// manySpilled is how many kills of jobs with state on disk must show something.
+const manySpilled = 10
 
 // fewKills is how many kills of a job are worth its undisturbed runs.
 const fewKills = 3
@@ -92,8 +98,11 @@ func TestAKillChangesNothing(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("SEED=%d: %d kills of %d jobs in %s: %d behind a checkpoint of the same run, %d of a run that had gone on from one, %d before anything was claimed; %d runs came to their end; %d restores, %d checkpoints",
-		seed, k.kills, len(jobs), time.Since(began).Round(time.Second), k.behind, k.again, k.early, k.ended, k.restores, k.checkpoints)
+	t.Logf("SEED=%d: %d kills of %d jobs in %s: %d behind a checkpoint of the same run, %d of a run that had gone on from one, %d before anything was claimed; %d runs came to their end; %d restores, %d checkpoints; of jobs with state on disk %d kills, %d of them behind a checkpoint that has taken some of it over",
+		seed, k.kills, len(jobs), time.Since(began).Round(time.Second), k.behind, k.again, k.early, k.ended, k.restores, k.checkpoints, k.spilled, k.reused)
+	if !t.Failed() && only == "" && k.spilled >= manySpilled && k.reused == 0 {
+		t.Errorf("%d kills of jobs with state on disk, and no checkpoint has taken any of it over", k.spilled)
+	}
 	if !t.Failed() && k.kills < kills {
 		t.Errorf("%d kills, not %d", k.kills, kills)
 	}
@@ -110,6 +119,7 @@ type killer struct {
 	// Of these, behind a checkpoint of the same run, of a run that had gone on from one, and
 	// before the run had claimed the log.
 	behind, again, early         int
+	spilled, reused              int // of jobs with state on disk, and of these behind a checkpoint that has taken some of it over
 	ended, restores, checkpoints int
 }
 
@@ -275,13 +285,31 @@ func (h *history) log() (last int) {
 	return last
 }
 
+// lastReuses reports whether the last checkpoint of the trial has taken over some of an earlier
+// one.
+func (h *history) lastReuses() bool {
+	h.t.Helper()
+	list, err := checkpoint.Open(checkpoint.OpenLocal(env.Real().FS, filepath.Join(h.dir, "ckpt")), env.Real().Rand).List(context.Background())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return len(list) > 0 && list[len(list)-1].Reused > 0
+}
+
 func (h *history) noteKill(a *attempt, at time.Duration) {
 	last := h.log()
 	entries := last - a.before
+	reused := h.job.disk && h.lastReuses()
 	h.steps = append(h.steps, fmt.Sprintf("  killed after %s, with %d more entries in the log, %d now", at.Round(time.Millisecond/10), entries, last))
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.kills++
+	if h.job.disk {
+		h.spilled++
+		if reused {
+			h.reused++
+		}
+	}
 	if entries == 0 {
 		h.early++
 		return
@@ -368,6 +396,7 @@ func (h *history) outcome(a *attempt) outcome {
 	steps, _ := report["steps"].([]any)
 	for _, s := range steps {
 		delete(s.(map[string]any), "state") // what memory holds, about
+		delete(s.(map[string]any), "disk")
 	}
 	raw, err := json.MarshalIndent(report, "", " ")
 	if err != nil {
