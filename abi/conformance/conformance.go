@@ -39,7 +39,7 @@ var Vectors embed.FS
 // that an SDK must have built to have every kind.
 func Plugins() []string {
 	return []string{"probe", "stats", "distinct", "top_k", "sections", "unpaid", "adaptive", "count_or_timeout", "sessionise", "own_gap",
-		"mean", "history", "visits", "every"}
+		"mean", "history", "visits", "every", "sparse"}
 }
 
 // Report is what came of a plug-in.

@@ -133,6 +133,7 @@ func TestInspectShowsUpgrades(t *testing.T) {
 		{"history", "upgrades     from schema 1\n", []upgradeView{{1, 0}}},
 		{"visits", "schema 2\nupgrades     from schema 1\n", []upgradeView{{1, 0}}},
 		{"every", "upgrades     from schema 1\n", []upgradeView{{1, 0}}},
+		{"sparse", "upgrades     from schema 1\n", []upgradeView{{1, 0}}},
 		{"stats", "", nil},
 	} {
 		file := filepath.Join(t.TempDir(), "p.wasm")

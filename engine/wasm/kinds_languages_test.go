@@ -116,6 +116,7 @@ var samples = map[string]sample{
 		args: [][]job.Arg{nil, {number("gap_ms", 1)}, {number("gap_ms", 0)}},
 	},
 	"visits": {args: [][]job.Arg{nil}},
+	"sparse": {args: [][]job.Arg{nil, {number("n", 1)}, {number("n", 7)}, {number("n", 0)}}},
 	"every":  {args: [][]job.Arg{nil, {number("n", 1)}, {number("n", 3)}, {number("n", 0)}}},
 	"probe": {
 		texts: []string{"", "none", "big", "log", "ä€😀", "plain"}, ints: []int64{0, 1, -1, 7, 300, math.MinInt64},

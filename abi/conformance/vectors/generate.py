@@ -368,6 +368,11 @@ def every(r):
     upgrades("every", "many states of windows", "windows", [("\"%0*d\"" % (r.randrange(1, 10), n), "i64:%d" % n) for n in numbers])
 
 
+def sparse(r):
+    times = [r.randrange(1 << r.randrange(1, 64)) for _ in range(290)]
+    upgrades("sparse", "many states of splits", "splits", [("i64:%d" % t, "i64:%d i64:0" % t) for t in times])
+
+
 for seed, generate in enumerate([probe, stats, distinct, top_k, sections, unpaid, adaptive, count_or_timeout, sessionise, own_gap,
-                                 mean, history, visits, every]):
+                                 mean, history, visits, every, sparse]):
     generate(random.Random(seed))
