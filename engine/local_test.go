@@ -70,12 +70,12 @@ func TestAllKeysWindowsAreAddedUpAtTheSenders(t *testing.T) {
 	files := map[string]string{}
 	for f := range 3 {
 		var in strings.Builder
-		for i := range 8000 {
-			ts := 86_388_000 + i*3 + (i*7919+f*13)%1000
+		for i := range 3000 {
+			ts := 86_388_000 + i*8 + (i*7919+f*13)%1000
 			if i%100 == 99 {
 				ts -= 1000 + i*37%12_000 // late, or allowed to be
 			}
-			fmt.Fprintf(&in, `{"ts":%d,"k":"k%d","v":%d,"x":%v,"one":1}`+"\n", ts, (i*i+f)%37, i-4000, float64((i*31+f)%1000)/7)
+			fmt.Fprintf(&in, `{"ts":%d,"k":"k%d","v":%d,"x":%v,"one":1}`+"\n", ts, (i*i+f)%37, i-1500, float64((i*31+f)%1000)/7)
 		}
 		files[fmt.Sprintf("in-%d.jsonl", f)] = in.String()
 	}
@@ -272,8 +272,8 @@ func TestHotKeysAreAddedUpAtTheSenders(t *testing.T) {
 	files := map[string]string{}
 	for f := range 3 {
 		var in strings.Builder
-		for i := range 6000 {
-			ts := 86_388_000 + i*4 + (i*7919+f*13)%1000
+		for i := range 2000 {
+			ts := 86_388_000 + i*12 + (i*7919+f*13)%1000
 			if i%100 == 99 {
 				ts -= 1000 + i*37%12_000 // late, or allowed to be
 			}
@@ -284,7 +284,7 @@ func TestHotKeysAreAddedUpAtTheSenders(t *testing.T) {
 			case n < 60:
 				key = fmt.Sprintf(`"k%d"`, n)
 			}
-			fmt.Fprintf(&in, `{"ts":%d,"k":%s,"v":%d,"x":%v}`+"\n", ts, key, (i-3000)%500, float64((i*31+f)%1000)/7)
+			fmt.Fprintf(&in, `{"ts":%d,"k":%s,"v":%d,"x":%v}`+"\n", ts, key, (i-1000)%500, float64((i*31+f)%1000)/7)
 		}
 		files[fmt.Sprintf("in-%d.jsonl", f)] = in.String()
 	}
