@@ -16,7 +16,10 @@ import (
 // The kit passes for every plug-in in Go.
 func TestAllConformInGo(t *testing.T) {
 	for _, name := range Plugins() {
-		t.Run(name, func(t *testing.T) { conforms(t, name, buildGo(t, name)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conforms(t, name, buildGo(t, name))
+		})
 	}
 }
 

@@ -25,6 +25,12 @@ import (
 var madeWith = map[string]string{"c": "clang 19.1.7", "rust": "rustc 1.63.0", "assemblyscript": "assemblyscript 0.28.20"}
 
 func TestCommittedModulesAreThoseOfTheirSources(t *testing.T) {
+	// clang runs a wasm-opt that it finds in the PATH; here that would break the build.
+	tools := t.TempDir()
+	if err := os.WriteFile(filepath.Join(tools, "wasm-opt"), []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", tools+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for _, lang := range wasmtest.Languages() {
 		committed := wasmtest.BuiltIn(t, lang)
 		projects, err := filepath.Glob(filepath.Join("..", "..", "plugins", lang, "*", "README.md"))
@@ -32,25 +38,29 @@ func TestCommittedModulesAreThoseOfTheirSources(t *testing.T) {
 			t.Errorf("%s: %d plug-ins, %d modules (%v): make all modules anew with scripts/guests.sh", lang, len(projects), len(committed), err)
 		}
 		for _, plugin := range committed {
-			dir := filepath.Join("..", "..", "plugins", lang, plugin)
-			built, err := Build(t.Context(), dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if bytes.Equal(built.Module, wasmtest.Built(t, lang, plugin)) {
-				continue
-			}
-			compiler, err := Compiler(t.Context(), lang, dir)
-			t.Errorf("%s/%s: internal/wasmtest/built has another module: make it anew with scripts/guests.sh; here compiles %s (%v), the committed ones are made with %s",
-				lang, plugin, compiler, err, madeWith[lang])
+			t.Run(lang+"/"+plugin, func(t *testing.T) {
+				t.Parallel() // a compiler uses one processor most of its time
+				dir := filepath.Join("..", "..", "plugins", lang, plugin)
+				built, err := Build(t.Context(), dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if bytes.Equal(built.Module, wasmtest.Built(t, lang, plugin)) {
+					return
+				}
+				compiler, err := Compiler(t.Context(), lang, dir)
+				t.Errorf("internal/wasmtest/built has another module: make it anew with scripts/guests.sh; here compiles %s (%v), the committed ones are made with %s",
+					compiler, err, madeWith[lang])
+			})
 		}
 	}
 }
 
 func TestANewProjectInEveryLanguageTestsAndBuilds(t *testing.T) {
+	offline(t)
 	for _, lang := range wasmtest.Languages() {
 		t.Run(lang, func(t *testing.T) {
-			offline(t)
+			t.Parallel()
 			var digests []string
 			for _, parent := range []string{t.TempDir(), filepath.Join(t.TempDir(), "else where")} {
 				dir := filepath.Join(parent, "high-values")
@@ -90,14 +100,15 @@ func TestANewProjectInEveryLanguageTestsAndBuilds(t *testing.T) {
 }
 
 // The templates of the other kinds test and build, too.
-func TestNewProjectsOfEveryKindTestAndBuild(t *testing.T) {
+func TestNewProjectsOfEveryKindInEveryLanguageTestAndBuild(t *testing.T) {
+	offline(t)
 	for _, lang := range wasmtest.Languages() {
 		for _, kind := range Kinds(lang) {
 			if kind == "aggregate" {
 				continue // TestANewProjectInEveryLanguageTestsAndBuilds
 			}
 			t.Run(lang+"/"+kind, func(t *testing.T) {
-				offline(t)
+				t.Parallel()
 				dir := filepath.Join(t.TempDir(), "of-a-kind")
 				if err := New(env.Real().FS, lang, kind, dir); err != nil {
 					t.Fatal(err)
@@ -135,23 +146,6 @@ func nodeModules(t *testing.T) string {
 	return dir
 }
 
-// clang runs a wasm-opt that it finds in the PATH; here that would break the build.
-func TestNoOtherToolChangesAModuleInEveryLanguage(t *testing.T) {
-	tools := t.TempDir()
-	if err := os.WriteFile(filepath.Join(tools, "wasm-opt"), []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", tools+string(os.PathListSeparator)+os.Getenv("PATH"))
-	for _, lang := range wasmtest.Languages() {
-		built, err := Build(t.Context(), filepath.Join("..", "..", "plugins", lang, "stats"))
-		if err != nil {
-			t.Errorf("%s: %v", lang, err)
-		} else if !bytes.Equal(built.Module, wasmtest.Built(t, lang, "stats")) {
-			t.Errorf("%s: another module", lang)
-		}
-	}
-}
-
 func TestBuildErrorsInEveryLanguage(t *testing.T) {
 	for _, row := range []struct {
 		name, dir string
@@ -169,6 +163,7 @@ func TestBuildErrorsInEveryLanguage(t *testing.T) {
 		{"an accumulator with a reference", "testdata/assemblyscript/reference", []string{"accumulator Names holds a reference", "use variableAggregate"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
 			_, err := Build(t.Context(), row.dir)
 			if !errors.Is(err, fault.ErrUser) {
 				t.Fatalf("got %v, want an error of the user", err)
@@ -185,6 +180,7 @@ func TestBuildErrorsInEveryLanguage(t *testing.T) {
 func TestGuestsOfEveryLanguageSayWhatWentWrong(t *testing.T) {
 	for _, lang := range wasmtest.Languages() {
 		t.Run(lang, func(t *testing.T) {
+			t.Parallel()
 			m := startMoody(t, "testdata/"+lang+"/moody")
 			st, err := m.add("calm", "calm", "error", "calm")
 			if err != nil || st != abi.Refused || m.Op() != 2 {
