@@ -1,7 +1,6 @@
 #!/bin/sh
 # Runs the tests of the named packages under the race detector, which needs a C
-# compiler; without one it says so and succeeds, since `make test` must not ask for
-# more than Go.
+# compiler; without one it says so and succeeds, so that the others can run.
 set -eu
 cc=$(go env CC)
 if ! command -v "${cc%% *}" >/dev/null 2>&1; then
