@@ -26,6 +26,11 @@ type Spilled struct {
 	Bytes  int64 // of names and values
 }
 
+// Plus adds up.
+func (s Spilled) Plus(t Spilled) Spilled {
+	return Spilled{Pieces: s.Pieces + t.Pieces, Bytes: s.Bytes + t.Bytes}
+}
+
 const (
 	// roomShare of the memory is what is still taken when room has been made.
 	roomShare = 0.875

@@ -44,7 +44,9 @@ func NewAligned(cfg Config, out Output) (*Aligned, error) {
 		return nil, err
 	}
 	o.memory = state.NewMemory(o.width, o.varying)
-	o.cold = newColdCells(o, cfg.Spill)
+	if o.cold = newColdCells(o, cfg.Spill); o.cold != nil {
+		o.process.spill(cfg.Spill, o.Bytes, o.groups)
+	}
 	return o, nil
 }
 

@@ -138,7 +138,9 @@ func NewGeneral(cfg GeneralConfig, out Output) (*General, error) {
 		o.emitter.values = append(o.emitter.values, w.Fn.Outputs())
 	}
 	o.table = state.NewCells(o.width, o.varying)
-	o.cold = newColdKeys(o, cfg.Spill)
+	if o.cold = newColdKeys(o, cfg.Spill); o.cold != nil {
+		o.process.spill(cfg.Spill, o.cold.held, o.groups)
+	}
 	return o, nil
 }
 

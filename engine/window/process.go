@@ -39,6 +39,7 @@ type processor struct {
 
 	keys    keyStates
 	windows windowStates
+	cold    *coldStates // nil: all of them are in memory
 
 	in    udf.Firings
 	out   []udf.Emitted
@@ -87,8 +88,15 @@ func (o *contents) seen() stream.Time {
 // then there is one of each key. What the function puts is kept if it succeeds; a failure
 // changes nothing, and at is the row of r that failed, or -1.
 func (p *processor) run(r *result.Rows, seen []moment, cells []cell) (f *udf.Failure, at int, err error) {
-	p.keys.expire(seen[0].wm) // the others see no less
-	p.gather(r, seen)
+	if err := p.keys.expire(seen[0].wm); err != nil { // the others see no less
+		return nil, 0, err
+	}
+	if err := p.makeRoom(); err != nil {
+		return nil, 0, err
+	}
+	if err := p.gather(r, seen); err != nil {
+		return nil, 0, err
+	}
 	p.gatherRecords(cells)
 	for n := range p.out {
 		p.out[n].Reset(p.outputs(n))
@@ -139,7 +147,7 @@ func (o *contents) moments(cells []cell) []moment {
 }
 
 // gather fills in what the function is shown of each firing.
-func (p *processor) gather(r *result.Rows, seen []moment) {
+func (p *processor) gather(r *result.Rows, seen []moment) error {
 	in := &p.in
 	p.shown = p.shown[:0]
 	for i := range r.N {
@@ -169,7 +177,11 @@ func (p *processor) gather(r *result.Rows, seen []moment) {
 		if p.info.KeyState {
 			slot, taken := p.slots[string(r.EncodedKey[i])]
 			if !taken {
-				slot = in.Keys.Add(p.keys.get(r.EncodedKey[i], seen[i].wm))
+				data, err := p.keys.get(r.EncodedKey[i], seen[i].wm)
+				if err != nil {
+					return err
+				}
+				slot = in.Keys.Add(data)
 				p.slots[string(r.EncodedKey[i])] = slot
 			}
 			in.Keys.Slot = append(in.Keys.Slot, slot)
@@ -178,12 +190,17 @@ func (p *processor) gather(r *result.Rows, seen []moment) {
 			of := owner{string(r.EncodedKey[i]), r.Window[i]}
 			slot, taken := p.panes[of]
 			if !taken {
-				slot = in.Windows.Add(p.windows.get(of.window, r.EncodedKey[i]))
+				data, err := p.windows.get(of.window, r.EncodedKey[i])
+				if err != nil {
+					return err
+				}
+				slot = in.Windows.Add(data)
 				p.panes[of] = slot
 			}
 			in.Windows.Slot = append(in.Windows.Slot, slot)
 		}
 	}
+	return nil
 }
 
 // lacks reports whether a firing has a null that the function does not take.

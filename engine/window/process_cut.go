@@ -26,25 +26,39 @@ func (p *processor) freeze(groups int) frozen {
 	if p == nil {
 		return frozen{}
 	}
-	keys, windows := p.keys.all(), p.windows.all()
-	return frozen{open: func() groupWriter {
+	keys, windows, cold := p.keys.all(), p.windows.all(), p.cold.freeze()
+	f := frozen{open: func() groupWriter {
 		ofKeys, ofWindows := byGroup(keys, groups), byGroup(windows, groups)
 		return func(group int, w *state.Writer) bool {
 			saved := savedStates{ofKeys[group], ofWindows[group]}
 			ofKeys[group], ofWindows[group] = nil, nil
+			if cold != nil {
+				if err := cold.read(group, &saved); err != nil {
+					w.Fail(err)
+					return true
+				}
+			}
 			return saved.write(w)
 		}
 	}}
+	if cold != nil {
+		f.close = cold.in.Close
+	}
+	return f
 }
 
+// all lists those that are in memory only.
 func (s *keyStates) all() []*keptState {
 	all := make([]*keptState, 0, len(s.byKey))
 	for _, k := range s.byKey {
-		all = append(all, k)
+		if s.cold == nil || !k.stored {
+			all = append(all, k)
+		}
 	}
 	return all
 }
 
+// all lists those that are in memory only.
 func (s *windowStates) all() []*keptState {
 	n := 0
 	for _, keys := range s.of {
@@ -53,7 +67,9 @@ func (s *windowStates) all() []*keptState {
 	all := make([]*keptState, 0, n)
 	for _, keys := range s.of {
 		for _, k := range keys {
-			all = append(all, k)
+			if s.cold == nil || !k.stored {
+				all = append(all, k)
+			}
 		}
 	}
 	return all
@@ -111,6 +127,10 @@ func (o *contents) readStates(r *state.Reader, group int) {
 			return
 		}
 		p.keys.add(k)
+		if err := p.makeRoom(); err != nil {
+			r.Fail(err)
+			return
+		}
 	}
 	for range r.Len() {
 		k := &keptState{window: readWindow(r)}
@@ -121,5 +141,9 @@ func (o *contents) readStates(r *state.Reader, group int) {
 			return
 		}
 		p.windows.add(k)
+		if err := p.makeRoom(); err != nil {
+			r.Fail(err)
+			return
+		}
 	}
 }

@@ -16,7 +16,9 @@ type keptState struct {
 	data    []byte        // never empty
 	written stream.Time   // of a key: the watermark that its writer saw
 
-	byTime link[keptState] // see keyStates
+	byTime  link[keptState] // see keyStates
+	byAsked link[keptState] // see coldStates
+	stored  bool            // it is on disk as well
 }
 
 // bytes is what a state takes.
@@ -36,9 +38,10 @@ type keyStates struct {
 	ttl   stream.Time // 0: nothing expires
 	byKey map[string]*keptState
 	size  int64 // bytes
-	// Those that can expire, linked by time of writing: the watermark that firings see
-	// never falls, so the last one written is the newest.
+	// Those that can expire and are not stored, linked by time of writing: the watermark that
+	// firings see never falls, so the last one written is the newest.
 	byTime chain[keptState]
+	cold   *coldStates // nil: all are in memory
 }
 
 func newKeyStates(ttl stream.Time) keyStates {
@@ -48,11 +51,20 @@ func newKeyStates(ttl stream.Time) keyStates {
 }
 
 // get returns the state of a key that a firing at watermark wm finds.
-func (s *keyStates) get(key []byte, wm stream.Time) []byte {
-	if k := s.byKey[string(key)]; k != nil && !s.expired(k.written, wm) {
-		return k.data
+func (s *keyStates) get(key []byte, wm stream.Time) ([]byte, error) {
+	k := s.byKey[string(key)]
+	if k == nil {
+		var err error
+		if k, err = s.cold.load(stream.Window{}, key); k == nil || err != nil {
+			return nil, err
+		}
+		s.add(k)
 	}
-	return nil
+	s.cold.touch(k)
+	if s.expired(k.written, wm) {
+		return nil, nil
+	}
+	return k.data, nil
 }
 
 // expired reports whether what was written at a time is gone at watermark wm.
@@ -60,7 +72,8 @@ func (s *keyStates) expired(written, wm stream.Time) bool {
 	return s.ttl > 0 && written != stream.MinTime && wm != stream.MaxTime && written.Add(s.ttl) <= wm
 }
 
-// put replaces the state of a key at watermark wm; nil removes it.
+// put replaces the state of a key, which was got in the same call, at watermark wm; nil
+// removes it.
 func (s *keyStates) put(key, data []byte, wm stream.Time) {
 	old := s.byKey[string(key)]
 	switch {
@@ -71,6 +84,7 @@ func (s *keyStates) put(key, data []byte, wm stream.Time) {
 		return
 	case old != nil:
 		s.leave(old)
+		s.cold.erase(old)
 		s.add(&keptState{key: old.key, data: data, written: wm})
 	default:
 		s.add(&keptState{key: string(key), data: data, written: wm})
@@ -81,27 +95,31 @@ func (s *keyStates) put(key, data []byte, wm stream.Time) {
 func (s *keyStates) add(k *keptState) {
 	s.byKey[k.key] = k
 	s.size += k.bytes()
-	if s.ttl > 0 && k.written != stream.MinTime {
+	if s.ttl > 0 && k.written != stream.MinTime && !k.stored {
 		s.byTime.push(k)
 	}
+	s.cold.touch(k)
 }
 
 func (s *keyStates) remove(k *keptState) {
 	s.leave(k)
 	delete(s.byKey, k.key)
+	s.cold.erase(k)
 }
 
 // leave has a state whose place is taken or given up leave everything else.
 func (s *keyStates) leave(k *keptState) {
 	s.size -= k.bytes()
 	s.byTime.remove(k)
+	s.cold.leave(k)
 }
 
 // expire drops what is gone at watermark wm.
-func (s *keyStates) expire(wm stream.Time) {
+func (s *keyStates) expire(wm stream.Time) error {
 	for k := s.byTime.oldest; k != nil && s.expired(k.written, wm); k = s.byTime.oldest {
 		s.remove(k)
 	}
+	return s.cold.expire(s, wm)
 }
 
 // tidy links the states of keys by time of writing, after some were read: those of several
@@ -112,7 +130,7 @@ func (s *keyStates) tidy() {
 	}
 	all := make([]*keptState, 0, len(s.byKey))
 	for _, k := range s.byKey {
-		if s.byTime.remove(k); k.written != stream.MinTime {
+		if s.byTime.remove(k); k.written != stream.MinTime && !k.stored {
 			all = append(all, k)
 		}
 	}
@@ -126,19 +144,28 @@ func (s *keyStates) tidy() {
 // dropped when the window's own state is, at its cleanup and not at a purge.
 type windowStates struct {
 	of   map[stream.Window]map[string]*keptState
-	size int64 // bytes
+	size int64       // bytes
+	cold *coldStates // nil: all are in memory
 }
 
-func (s *windowStates) get(w stream.Window, key []byte) []byte {
-	if k := s.of[w][string(key)]; k != nil {
-		return k.data
+func (s *windowStates) get(w stream.Window, key []byte) ([]byte, error) {
+	k := s.of[w][string(key)]
+	if k == nil {
+		var err error
+		if k, err = s.cold.load(w, key); k == nil || err != nil {
+			return nil, err
+		}
+		s.add(k)
 	}
-	return nil
+	s.cold.touch(k)
+	return k.data, nil
 }
 
-// put replaces the state of a key's window; nil removes it.
+// put replaces the state of a key's window, which was got in the same call; nil removes it.
 func (s *windowStates) put(w stream.Window, key, data []byte) {
-	s.drop(w, key)
+	if k := s.of[w][string(key)]; k != nil {
+		s.remove(k)
+	}
 	if data != nil {
 		s.add(&keptState{key: string(key), window: w, data: data})
 	}
@@ -151,17 +178,27 @@ func (s *windowStates) add(k *keptState) {
 	}
 	s.of[k.window][k.key] = k
 	s.size += k.bytes()
+	s.cold.touch(k)
 }
 
 // drop removes the state of a key's window.
 func (s *windowStates) drop(w stream.Window, key []byte) {
 	if k := s.of[w][string(key)]; k != nil {
 		s.remove(k)
+	} else {
+		s.cold.drop(w, key)
 	}
 }
 
 func (s *windowStates) remove(k *keptState) {
+	s.leave(k)
+	s.cold.erase(k)
+}
+
+// leave has a state leave memory.
+func (s *windowStates) leave(k *keptState) {
 	s.size -= k.bytes()
+	s.cold.leave(k)
 	if delete(s.of[k.window], k.key); len(s.of[k.window]) == 0 {
 		delete(s.of, k.window)
 	}
@@ -177,4 +214,5 @@ func (s *windowStates) close(end stream.Time) {
 			s.remove(k)
 		}
 	}
+	s.cold.close(end)
 }

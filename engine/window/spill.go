@@ -9,7 +9,8 @@ import (
 
 // Spill is where an operator leaves the state that has no room in memory: what records and
 // timers have not asked for in the longest time, until they do. Room is also made while panes
-// fire.
+// fire. What comes back is deleted on disk, but for what process functions keep (coldStates).
+// An operator and its process function open a backing each.
 type Spill = state.Spill
 
 // spillBatch is how many bytes are written at once.

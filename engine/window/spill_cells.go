@@ -107,8 +107,20 @@ func (c *coldCells) shrink() error {
 		return nil
 	}
 	c.turn++
+	p := c.op.process
 	if c.op.Bytes() <= c.Memory {
+		return p.settle()
+	}
+	give := func(may func() bool) error {
+		for c.op.Bytes() > c.Room() && may() {
+			if err := p.give(); err != nil {
+				return err
+			}
+		}
 		return nil
+	}
+	if err := give(func() bool { return p.gives(c.op.Bytes()) }); err != nil {
+		return err
 	}
 	type table struct {
 		bucket *bucket
@@ -134,6 +146,12 @@ func (c *coldCells) shrink() error {
 		if err := c.write(t.bucket, t.group); err != nil {
 			return err
 		}
+	}
+	if err := give(p.canGive); err != nil {
+		return err
+	}
+	if err := p.settle(); err != nil {
+		return err
 	}
 	return c.batch.Commit()
 }
@@ -326,7 +344,7 @@ func (o *Aligned) Spilled() SpilledState {
 	if o.cold == nil {
 		return SpilledState{}
 	}
-	return o.cold.SpilledState
+	return o.cold.SpilledState.Plus(o.process.spilled())
 }
 
 // goes reports whether a window's state goes with the current watermark.

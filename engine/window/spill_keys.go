@@ -155,10 +155,23 @@ func (c *coldKeys) held() int64 {
 // shrink makes room if that is needed: the keys leave that were asked for longest ago.
 // Nothing waits for panes.
 func (c *coldKeys) shrink() error {
-	if c == nil || c.held() <= c.Memory {
+	if c == nil {
 		return nil
 	}
-	for room := c.Room(); c.oldest != nil && c.held() > room; {
+	p := c.op.process
+	if c.held() <= c.Memory {
+		return p.settle()
+	}
+	for held, room := c.held(), c.Room(); held > room; held = c.held() {
+		if p.gives(held) || c.oldest == nil && p.canGive() {
+			if err := p.give(); err != nil {
+				return err
+			}
+			continue
+		}
+		if c.oldest == nil {
+			break
+		}
 		c.write(c.oldest)
 		c.drop(c.oldest)
 		if c.batch.Size() >= spillBatch {
@@ -169,6 +182,9 @@ func (c *coldKeys) shrink() error {
 	}
 	for d := range c.op.timers { // the queues name panes that have left
 		c.op.timers[d].sweep(trigger.Domain(d))
+	}
+	if err := p.settle(); err != nil {
+		return err
 	}
 	return c.batch.Commit()
 }
@@ -476,7 +492,7 @@ func (o *General) Spilled() SpilledState {
 	if o.cold == nil {
 		return SpilledState{}
 	}
-	return o.cold.SpilledState
+	return o.cold.SpilledState.Plus(o.process.spilled())
 }
 
 // twin is an operator to read single keys with: it has the shape of this one, and no

@@ -188,10 +188,7 @@ func (s *staggered) Bytes() (n int64) {
 
 // Spilled implements Operator.
 func (s *staggered) Spilled() (all SpilledState) {
-	s.all(func(p part) {
-		own := p.Spilled()
-		all.Pieces, all.Bytes = all.Pieces+own.Pieces, all.Bytes+own.Bytes
-	})
+	s.all(func(p part) { all = all.Plus(p.Spilled()) })
 	return all
 }
 

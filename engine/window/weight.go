@@ -18,7 +18,7 @@ const (
 	sliceKeyBytes = 140 // a key of a slice operator, or of a count operator
 	sliceBytes    = 32  // a slice of a key, and its place in a bucket
 	sessionBytes  = 56  // where a session lies, and its alarm
-	stateBytes    = 120 // state that a process function keeps of a key, beside key and data
+	stateBytes    = 150 // state that a process function keeps of a key, beside key and data
 )
 
 // Weigher hears of pieces of state: the key, the window that it is of, and its bytes. Where
