@@ -72,7 +72,8 @@ func TestACutOffOfAJobWhoseFilesAreRotated(t *testing.T) {
 			l := &logs{dice: d, files: sim.NewFS(env.Real().Clock), whole: sim.NewFS(env.Real().Clock)}
 			l.append(0)
 			l.append(1)
-			a := attempt{yaml: strings.Replace(rotatedJob, `"in-*.jsonl"`, `"in-*.jsonl", follow: true`, 1)}
+			pattern := []string{"in-*.jsonl", "in-*.jsonl*"}[seed%2] // the second one names what is rotated away, too
+			a := attempt{yaml: strings.Replace(rotatedJob, `"in-*.jsonl"`, fmt.Sprintf("%q, follow: true", pattern), 1)}
 			for runs := 6 + d.IntN(6); ; runs-- {
 				for range 1 + d.IntN(3) {
 					l.write()

@@ -73,6 +73,9 @@ func (t *sourceTask) part(id uint64) part {
 		section.Version = splitVersion
 		out = append(out, section)
 	}
+	if files, ok := saveSpent(t.spec, t.index); ok {
+		out = append(out, files)
+	}
 	r := t.report()
 	return part{id: id, who: t, sections: these(out...), report: func(m *merger) { m.source(r) }}
 }
@@ -175,9 +178,55 @@ func (t *sourceTask) announce(ctx context.Context) error {
 	return t.status(ctx, true, t.combined.Out())
 }
 
+// saveSpent writes which files of a source have been read to their end: for each its number in
+// the file system (8), its first bytes, its length (8). False: there are none.
+func saveSpent(spec *sourceSpec, task int) (s checkpoint.Section, ok bool) {
+	f, ok := spec.reads.(source.Finder)
+	if !ok || spec.Bounded() {
+		return s, false
+	}
+	spent := f.Spent()
+	if len(spent) == 0 {
+		return s, false
+	}
+	var w state.Writer
+	w.Len(len(spent))
+	for _, t := range spent {
+		w.U64(t.Number)
+		w.Bytes(t.Head)
+		w.I64(t.Offset)
+	}
+	return sectionOf(spec.ID, checkpoint.KindFiles, task, &w), true
+}
+
+// skip has a source not read again the files that it had read to their end.
+func (r *restored) skip(ctx context.Context, spec *sourceSpec) error {
+	f, ok := spec.reads.(source.Finder)
+	if !ok || spec.Bounded() {
+		return nil
+	}
+	var spent []source.Trace
+	for s, err := range r.from.Sections(ctx, spec.ID, checkpoint.KindFiles) {
+		if err != nil {
+			return err
+		}
+		in := state.NewReader(s.Body)
+		for range in.Len() {
+			spent = append(spent, source.Trace{Number: in.U64(), Head: in.Bytes(), Offset: in.I64()})
+		}
+		if err := in.Err(); err != nil {
+			return err
+		}
+	}
+	return f.Skip(ctx, spent)
+}
+
 // resume opens the splits of a source where a checkpoint has left them, and deals them out
 // over its tasks. Those of a bounded source are the ones that were found when it began.
 func (j *Job) resume(ctx context.Context, spec *sourceSpec, tasks []*sourceTask, found []source.Split) error {
+	if err := j.restored.skip(ctx, spec); err != nil {
+		return fmt.Errorf("source %s: %w", spec.ID, err)
+	}
 	there := map[string]*source.Split{}
 	for i := range found {
 		there[found[i].ID] = &found[i]

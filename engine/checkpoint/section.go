@@ -21,6 +21,7 @@ const (
 	KindJob    = "job"    // of the whole job
 	KindSource = "source" // of a source's task
 	KindSplit  = "split"  // of one split: its position, decoder, watermark
+	KindFiles  = "files"  // of a source's task: files that have been read to their end
 	KindTask   = "task"   // of a keyed task: clocks and counters
 	KindGroup  = "group"  // of a key group
 	KindDisk   = "disk"   // of a key group, a run of what is on disk of it: RunNumber

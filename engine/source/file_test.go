@@ -373,6 +373,7 @@ type log struct {
 	env   env.Env
 	src   *source.File
 	open  map[string]source.Reader
+	spent []source.Trace    // as a checkpoint keeps it
 	read  map[string]string // of the file that is being read, by split
 }
 

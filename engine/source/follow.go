@@ -188,7 +188,13 @@ func (r *followed) succeed() error {
 		_ = file.Close()
 		return r.giveUp()
 	}
+	err = r.left()
 	_ = r.file.Close() // only read from: nothing can be lost
+	if err != nil {
+		_ = file.Close()
+		r.file = nil
+		return err
+	}
 	r.file, r.info, r.id, r.pos, r.known = file, info, next, 0, false
 	r.since, r.gone = time.Time{}, time.Time{}
 	return ErrRestart

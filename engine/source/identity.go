@@ -25,6 +25,7 @@ type identity struct {
 	info   fs.FileInfo // as of the last listing or opening
 	open   int         // readers that hold it
 	listed bool        // the last listing showed it
+	spent  *Trace      // it has been read to its end, and its reader has gone on; nil: it has not
 }
 
 // update takes a listing and returns the splits: files that were not there before,
@@ -107,10 +108,10 @@ func (k *identities) take(path string, info fs.FileInfo) *identity {
 
 // move notes that the split of a path goes on with a file that has another name now, at,
 // before it is taken. What has the path is its successor, which its reader goes on to by
-// itself, and at is no split for that.
+// itself, unless that has been read, and at is no split for that.
 func (k *identities) move(f found, at string) {
 	k.init()
-	if id := k.byPath[f.path]; id != nil && id.open == 0 && !env.SameFile(id.info, f.info) {
+	if id := k.byPath[f.path]; id != nil && id.open == 0 && id.spent == nil && !env.SameFile(id.info, f.info) {
 		delete(k.byPath, f.path)
 		k.files = slices.DeleteFunc(k.files, func(i *identity) bool { return i == id })
 	}

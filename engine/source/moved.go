@@ -41,6 +41,12 @@ type Finder interface {
 	// Find returns a split that was read before, by its ID, for Open to go on with. An
 	// error of class fault.ErrUser says that it is not what it was, or not there.
 	Find(ctx context.Context, id string, was Trace) (Split, error)
+	// Spent returns what is known of files that have been read to their end, and may still
+	// have a name of the source's.
+	Spent() []Trace
+	// Skip takes what Spent has said in an earlier run, after the first Splits and before
+	// anything is opened: such files are no splits.
+	Skip(ctx context.Context, spent []Trace) error
 }
 
 var (

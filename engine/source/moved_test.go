@@ -17,6 +17,7 @@ import (
 func (l *log) down() map[string]source.Trace {
 	l.t.Helper()
 	traces := map[string]source.Trace{}
+	l.spent = l.src.Spent()
 	for id, r := range l.open {
 		read := l.read[id]
 		traces[id] = source.Trace{Number: r.(source.Numbered).Number(), Head: []byte(read[:min(len(read), 1<<10)]), Offset: int64(len(read))}
@@ -33,6 +34,9 @@ func (l *log) up(traces map[string]source.Trace) error {
 	l.t.Helper()
 	l.src = newFile(l.t, l.spec, l.env)
 	if _, err := l.src.Splits(l.t.Context()); err != nil {
+		return err
+	}
+	if err := l.src.Skip(l.t.Context(), l.spent); err != nil {
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(traces)) {
@@ -224,4 +228,68 @@ func TestANumberAloneIsNoFile(t *testing.T) {
 	if err := l.up(traces); !errors.Is(err, fault.ErrUser) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// What was read to its end before is not read again under the name that it has got, be that
+// one of the pattern, also of a split. A file that gets its number anew is another one.
+func TestFilesThatWereReadBefore(t *testing.T) {
+	l := newLog(t, "app.log*", true)
+	again := func() {
+		t.Helper()
+		if err := l.up(l.down()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.write("app.log", "one\n")
+	l.write("app.log.1", "older\n")
+	l.expect("app.log: one\n, app.log.1: older\n")
+	l.rename("app.log.1", "app.log.2")
+	l.rename("app.log", "app.log.1")
+	l.write("app.log", "two\n")
+	l.expect("")
+	l.later(time.Second)
+	l.expect("app.log: |two\n")
+	l.expect("")
+	for range 2 {
+		again() // app.log.1 has been read by the split app.log, and app.log.2 is the split app.log.1
+		l.expect("")
+		l.later(time.Second)
+		l.expect("")
+	}
+	traces := l.down()
+	l.rename("app.log.2", "app.log.3")
+	l.rename("app.log.1", "app.log.2")
+	l.write("app.log", "end\n")
+	l.rename("app.log", "app.log.1")
+	l.write("app.log", "three\n")
+	if err := l.up(traces); err != nil {
+		t.Fatal(err)
+	}
+	l.expect("app.log: end\n")
+	l.later(time.Second)
+	l.expect("app.log: |three\n")
+	l.expect("")
+	again()
+	l.later(time.Second)
+	l.expect("")
+
+	traces = l.down()
+	info, err := l.env.FS.Stat(l.path("app.log.2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.remove("app.log.2")
+	l.write("app.log.2", "new\nas it is\n")
+	for i := range l.spent {
+		if l.spent[i].Number == env.FileNumber(info) { // as if the system had given it again
+			if info, err = l.env.FS.Stat(l.path("app.log.2")); err != nil {
+				t.Fatal(err)
+			}
+			l.spent[i].Number = env.FileNumber(info)
+		}
+	}
+	if err := l.up(traces); err != nil {
+		t.Fatal(err)
+	}
+	l.expect("app.log.2: new\nas it is\n")
 }

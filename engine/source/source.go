@@ -16,6 +16,7 @@
 //     more, implement Waker.
 //  4. Give errors a class: fault.ErrUser for what the job names wrongly,
 //     fault.ErrExternal for what may work the next time.
+//     If a split may lie elsewhere when a job goes on from a checkpoint, implement Finder.
 //  5. Pass the suite in sourcetest, with the Features that it has.
 //  6. Add one line to engine/builtin.go, an example in configs/, and its settings to
 //     the table of defaults in engine/job.
