@@ -106,16 +106,6 @@ func (b *notingBatch) Commit() error {
 	return b.Batch.Commit()
 }
 
-// past is the first name behind all that begin with a prefix, which has a byte below 0xff.
-func past(prefix []byte) []byte {
-	end := slices.Clone(prefix)
-	for i := len(end) - 1; ; i-- {
-		if end[i]++; end[i] != 0 {
-			return end[:i+1]
-		}
-	}
-}
-
 // Cut keeps the contents as they are now, and begins an epoch. All batches are committed.
 func (j *Journal) Cut() *JournalCut {
 	since := j.published.Load()
@@ -166,7 +156,7 @@ type RunForm struct {
 // scan calls f for the names of a key group, without kind and group.
 func (c *JournalCut) scan(group int, f func(name, value []byte) (bool, error)) error {
 	first := c.group(nil, group)
-	return c.Scan(first, past(first), func(name, value []byte) (bool, error) { return f(name[groupBytes:], value) })
+	return c.Scan(first, Behind(first), func(name, value []byte) (bool, error) { return f(name[groupBytes:], value) })
 }
 
 func (c *JournalCut) group(name []byte, group int) []byte {
@@ -243,7 +233,7 @@ func (c *JournalCut) noted(group, limit int) (names [][]byte, gone []nameRange, 
 	prefix := c.group(nil, group)
 	read := func(epoch uint64, what byte, f func(name, value []byte) (bool, error)) error {
 		first := append(append(appendEpoch(nil, epoch), what), prefix...)
-		return c.Scan(first, past(first), func(name, value []byte) (bool, error) { return f(name[len(first):], value) })
+		return c.Scan(first, Behind(first), func(name, value []byte) (bool, error) { return f(name[len(first):], value) })
 	}
 	for epoch := c.since; epoch < c.epoch && err == nil; epoch++ {
 		err = read(epoch, ranged, func(name, value []byte) (bool, error) {

@@ -62,7 +62,7 @@ func (o *Aligned) freezeKeys() frozen {
 			}
 			return o.writeWindows(windows, nil)
 		}, value: func(w *state.Writer, name, value []byte) error {
-			start := timeIn(name)
+			start := state.TimeIn(name)
 			i, ok := slices.BinarySearchFunc(windows, start, func(f frozenWindow, start stream.Time) int { return cmp.Compare(f.window.Start, start) })
 			if !ok {
 				return errSpilled

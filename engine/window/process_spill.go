@@ -71,14 +71,14 @@ func (c *coldStates) nameOf(w stream.Window, key []byte) []byte {
 	}
 	name := binary.BigEndian.AppendUint16(append(c.name[:0], first), uint16(stream.KeyGroup(stream.KeyHash(key), c.groups)))
 	if first == windowName {
-		name = appendTime(appendTime(name, w.Start), w.End)
+		name = state.AppendTime(state.AppendTime(name, w.Start), w.End)
 	}
 	c.name = append(name, key...)
 	return c.name
 }
 
 func (c *coldStates) ageOf(written stream.Time, key []byte) []byte {
-	c.name = append(appendTime(append(c.name[:0], ageName), written), key...)
+	c.name = append(state.AppendTime(append(c.name[:0], ageName), written), key...)
 	return c.name
 }
 
@@ -199,7 +199,7 @@ func (c *coldStates) expire(s *keyStates, wm stream.Time) error {
 		if len(name) < 1+8 || len(value) != 4 {
 			return false, errSpilled
 		}
-		written, key := timeIn(name[1:]), name[1+8:]
+		written, key := state.TimeIn(name[1:]), name[1+8:]
 		if !s.expired(written, wm) {
 			c.aged, c.due = true, written
 			return false, nil
@@ -242,7 +242,7 @@ func (c *coldStates) close(end stream.Time) {
 	c.fail(c.commit())
 	for g := range c.groups {
 		from := binary.BigEndian.AppendUint16([]byte{windowName}, uint16(g))
-		c.fail(c.to.Scan(from, appendTime(slices.Clone(from), end), func(name, value []byte) (bool, error) {
+		c.fail(c.to.Scan(from, state.AppendTime(slices.Clone(from), end), func(name, value []byte) (bool, error) {
 			w, key, err := windowIn(name)
 			if err != nil || w.End > end {
 				return err == nil, err
@@ -261,7 +261,7 @@ func windowIn(name []byte) (w stream.Window, key []byte, err error) {
 	if len(name) < windowKey {
 		return w, nil, errSpilled
 	}
-	return stream.Window{Start: timeIn(name[3:]), End: timeIn(name[3+8:])}, name[windowKey:], nil
+	return stream.Window{Start: state.TimeIn(name[3:]), End: state.TimeIn(name[3+8:])}, name[windowKey:], nil
 }
 
 func (c *coldStates) fail(err error) {
@@ -280,7 +280,7 @@ func (c *coldStates) commit() error {
 
 // commitMany is commit if much waits.
 func (c *coldStates) commitMany() error {
-	if c.batch.Size() < spillBatch {
+	if c.batch.Size() < state.SpillBatch {
 		return nil
 	}
 	return c.commit()
@@ -357,7 +357,7 @@ func (f *frozenStates) read(group int, to *savedStates) error {
 		return f.err
 	}
 	first := binary.BigEndian.AppendUint16([]byte{stateName}, uint16(group))
-	err := f.in.Scan(first, behind(first), func(name, value []byte) (bool, error) {
+	err := f.in.Scan(first, state.Behind(first), func(name, value []byte) (bool, error) {
 		k, err := storedState(stream.Window{}, name[len(first):], value)
 		if err != nil {
 			return false, err
@@ -369,7 +369,7 @@ func (f *frozenStates) read(group int, to *savedStates) error {
 		return err
 	}
 	first[0] = windowName
-	return f.in.Scan(first, behind(first), func(name, value []byte) (bool, error) {
+	return f.in.Scan(first, state.Behind(first), func(name, value []byte) (bool, error) {
 		w, key, err := windowIn(name)
 		if err != nil {
 			return false, err

@@ -1,20 +1,12 @@
 package window
 
-import (
-	"encoding/binary"
-
-	"tidemark/engine/state"
-	"tidemark/engine/stream"
-)
+import "tidemark/engine/state"
 
 // Spill is where an operator leaves the state that has no room in memory: what records and
 // timers have not asked for in the longest time, until they do. Room is also made while panes
 // fire. What comes back is deleted on disk, but for what process functions keep (coldStates).
 // An operator and its process function open a backing each.
 type Spill = state.Spill
-
-// spillBatch is how many bytes are written at once.
-const spillBatch = state.SpillBatch
 
 // Names on disk begin with what they are of.
 const (
@@ -23,25 +15,6 @@ const (
 	cellName  = 'c' // group, start of the window, key: a cell of the aligned operator
 	pastNames = 'z'
 )
-
-// appendTime appends a time so that names come in order of times.
-func appendTime(name []byte, t stream.Time) []byte {
-	return binary.BigEndian.AppendUint64(name, uint64(t)^1<<63)
-}
-
-func timeIn(name []byte) stream.Time {
-	return stream.Time(binary.BigEndian.Uint64(name) ^ 1<<63)
-}
-
-// behind is the first name behind all that begin with a prefix, which does not end in 0xff.
-func behind(prefix []byte) []byte {
-	end := append([]byte(nil), prefix...)
-	for i := len(end) - 1; ; i-- {
-		if end[i]++; end[i] != 0 {
-			return end[:i+1]
-		}
-	}
-}
 
 // SpilledState tells what an operator has on disk: keys, or cells of a window and a key.
 type SpilledState = state.Spilled

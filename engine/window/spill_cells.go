@@ -61,7 +61,7 @@ func (c *coldCells) tableName(group int, w stream.Window) []byte {
 }
 
 func appendTable(name []byte, group int, w stream.Window) []byte {
-	return appendTime(binary.BigEndian.AppendUint16(append(name, cellName), uint16(group)), w.Start)
+	return state.AppendTime(binary.BigEndian.AppendUint16(append(name, cellName), uint16(group)), w.Start)
 }
 
 const tableNameBytes = 1 + 2 + 8
@@ -176,7 +176,7 @@ func (c *coldCells) put(b *bucket, group int, t *state.Cells, slot int) error {
 	c.value.Cell(t, slot)
 	c.batch.Put(append(c.tableName(group, b.window), t.Key(slot)...), c.value.Buf)
 	c.count(1, len(t.Key(slot)), len(c.value.Buf), t.Rows(slot))
-	if c.batch.Size() < spillBatch {
+	if c.batch.Size() < state.SpillBatch {
 		return nil
 	}
 	return c.batch.Commit()
@@ -189,7 +189,7 @@ func (c *coldCells) scan(b *bucket, group int, f func(key, value []byte) error) 
 		return nil
 	}
 	name := slices.Clone(c.tableName(group, b.window))
-	return c.to.Scan(name, behind(name), func(name, value []byte) (bool, error) {
+	return c.to.Scan(name, state.Behind(name), func(name, value []byte) (bool, error) {
 		err := f(name[tableNameBytes:], value)
 		return err == nil, err
 	})
@@ -249,7 +249,7 @@ func (c *coldCells) fire(b *bucket, group int) error {
 
 func (c *coldCells) delete(b *bucket, group int) {
 	name := slices.Clone(c.tableName(group, b.window))
-	c.batch.DeleteRange(name, behind(name))
+	c.batch.DeleteRange(name, state.Behind(name))
 	c.of(b).cells[group] = 0
 }
 
@@ -311,7 +311,7 @@ func (c *coldCells) freeze() *state.JournalCut {
 // writeCells writes the cells of a table that were on disk, in order of their keys.
 func writeCells(in state.Frozen, group int, window stream.Window, w *state.Writer) {
 	name := appendTable(nil, group, window)
-	err := in.Scan(name, behind(name), func(name, value []byte) (bool, error) {
+	err := in.Scan(name, state.Behind(name), func(name, value []byte) (bool, error) {
 		w.Bytes(name[tableNameBytes:])
 		w.Buf = append(w.Buf, value...)
 		return true, nil

@@ -138,7 +138,7 @@ func (c *coldKeys) nameOf(key []byte, hash uint64) []byte {
 }
 
 func (c *coldKeys) timerOf(d trigger.Domain, t stream.Time, key []byte) []byte {
-	c.name = append(appendTime(append(c.name[:0], timerName, byte(d)), t), key...)
+	c.name = append(state.AppendTime(append(c.name[:0], timerName, byte(d)), t), key...)
 	return c.name
 }
 
@@ -174,7 +174,7 @@ func (c *coldKeys) shrink() error {
 		}
 		c.write(c.oldest)
 		c.drop(c.oldest)
-		if c.batch.Size() >= spillBatch {
+		if c.batch.Size() >= state.SpillBatch {
 			if err := c.batch.Commit(); err != nil {
 				return err
 			}
@@ -332,8 +332,8 @@ func (c *coldKeys) wake(d trigger.Domain, t stream.Time) error {
 	n, soon := 0, t.Add(t.Sub(c.woken[d]))
 	c.timers[d], c.woken[d] = false, t
 	first := c.timerOf(d, c.due[d], nil)
-	err := c.to.Scan(first, behind(first[:2]), func(name, _ []byte) (bool, error) {
-		time, key := timeIn(name[2:]), name[2+8:]
+	err := c.to.Scan(first, state.Behind(first[:2]), func(name, _ []byte) (bool, error) {
+		time, key := state.TimeIn(name[2:]), name[2+8:]
 		if n == 0 && time > t || time > soon || n == maxWake || n > 0 && c.held() > c.Memory {
 			c.timers[d], c.due[d] = true, time
 			return false, nil
@@ -381,7 +381,7 @@ func mergeKeys(in state.Frozen, group int, hot *writtenKeys, w *state.Writer) in
 		}
 	}
 	first := binary.BigEndian.AppendUint16([]byte{keyName}, uint16(group))
-	err := in.Scan(first, behind(first), func(name, value []byte) (bool, error) {
+	err := in.Scan(first, state.Behind(first), func(name, value []byte) (bool, error) {
 		_, body, _, err := readHead(value)
 		if err != nil {
 			return false, err

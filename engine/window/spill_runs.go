@@ -107,7 +107,7 @@ func (t *tileWriter) add(name, value []byte) error {
 	if r.Failed() || len(name) < timeBytes {
 		return errSpilled
 	}
-	if w := (stream.Window{Start: timeIn(name), End: end}); t.cells == 0 || w != t.window {
+	if w := (stream.Window{Start: state.TimeIn(name), End: end}); t.cells == 0 || w != t.window {
 		t.end()
 		t.window, t.cells = w, 0
 		t.windows++
