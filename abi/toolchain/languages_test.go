@@ -100,7 +100,7 @@ func TestANewProjectInEveryLanguageTestsAndBuilds(t *testing.T) {
 }
 
 // The templates of the other kinds test and build, too.
-func TestNewProjectsOfEveryKindInEveryLanguageTestAndBuild(t *testing.T) {
+func TestNewProjectsOfEveryKindTestAndBuild(t *testing.T) {
 	offline(t)
 	for _, lang := range wasmtest.Languages() {
 		for _, kind := range Kinds(lang) {
