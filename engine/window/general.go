@@ -74,8 +74,9 @@ type General struct {
 	assigner *userAssigner // nil: the assigner is a built-in one
 	listed   int64         // bytes of all lists
 	cold     *coldKeys     // nil: all keys are in memory
-	lastCut  *keyCut       // the newest that may be open, nil: none is
 	cuts     uint64        // that were taken
+	open     []*keyCut     // those that may be open, the newest one last
+	openDone uint64        // keyCut.done of the newest one; 0: none is
 	// lazy: sessions with the event-time trigger have one timer, at some time that is not
 	// behind the next thing to do; when it comes too early it moves on (M2). Nobody can
 	// tell, since a timer that is not the window's end means nothing to that trigger.

@@ -33,10 +33,10 @@ type keyCut struct {
 	op    *General
 	done  uint64 // see keyState.saved
 	keys  []*keyState
-	older []*keyCut // that are open, the newest one last
+	older []*keyCut // that were open then: the reader writes to them, too
 
 	released atomic.Bool
-	mu       sync.Mutex // guards what is below: readers of younger cuts write here as well
+	mu       sync.Mutex // guards what is below: the operator and readers of younger cuts write here
 	from     cellTables
 	saved    []writtenKeys // by key group; taken when the group has been read
 }
@@ -71,31 +71,33 @@ func (o *General) freezeMemory() *keyCut {
 	for _, k := range o.keys {
 		c.keys = append(c.keys, k)
 	}
-	if last := o.lastCut.open(); last != nil {
-		c.older = append(slices.Clone(last.older), last)
-		c.older = slices.DeleteFunc(c.older, func(c *keyCut) bool { return c.released.Load() })
-	}
-	o.lastCut = c
+	o.forgetCuts()
+	c.older = slices.Clone(o.open)
+	o.open, o.openDone = append(o.open, c), c.done
 	return c
+}
+
+// forgetCuts forgets those that were let go of.
+func (o *General) forgetCuts() {
+	o.open = slices.DeleteFunc(o.open, func(c *keyCut) bool { return c.released.Load() })
+	if o.openDone = 0; len(o.open) > 0 {
+		o.openDone = o.open[len(o.open)-1].done
+	}
 }
 
 // preserve has a key in the cuts that are open as it is, before it changes. Called per
 // record.
 func (o *General) preserve(k *keyState) {
-	if c := o.lastCut; c != nil && k.saved.Load() < c.done {
+	if k.saved.Load() < o.openDone {
 		o.save(k)
 	}
 }
 
 func (o *General) save(k *keyState) {
-	c := o.lastCut.open()
-	if o.lastCut = c; c == nil {
-		return
-	}
-	if was, mine := k.claim(c.done); mine {
-		c.put(k)
-		c.tell(k, was)
-		k.saved.Store(c.done)
+	o.forgetCuts()
+	if was, mine := k.claim(o.openDone); mine {
+		tell(o.open, k, was)
+		k.saved.Store(o.openDone)
 	}
 }
 
@@ -115,19 +117,6 @@ func (k *keyState) claim(done uint64) (was uint64, mine bool) {
 	}
 }
 
-// open returns the newest cut that is open, this one or an older one; nil: none is.
-func (c *keyCut) open() *keyCut {
-	if c == nil || !c.released.Load() {
-		return c
-	}
-	for _, older := range slices.Backward(c.older) {
-		if !older.released.Load() {
-			return older
-		}
-	}
-	return nil
-}
-
 // put writes a key that is about to change.
 func (c *keyCut) put(k *keyState) {
 	c.mu.Lock()
@@ -137,11 +126,11 @@ func (c *keyCut) put(k *keyState) {
 	}
 }
 
-// tell writes a key that is in this cut to older ones, of which was is the last that has it.
-func (c *keyCut) tell(k *keyState, was uint64) {
-	for _, older := range c.older {
-		if older.done > was {
-			older.put(k)
+// tell writes a key to the cuts that do not have it: was is the last that does.
+func tell(cuts []*keyCut, k *keyState, was uint64) {
+	for _, c := range cuts {
+		if c.done > was {
+			c.put(k)
 		}
 	}
 }
@@ -164,7 +153,7 @@ func (c *keyCut) read() func(group int) *writtenKeys {
 		for _, k := range groups[group] {
 			if was, mine := k.claim(c.done); mine {
 				c.op.writeKey(all.begin(k.key), k, from)
-				c.tell(k, was)
+				tell(c.older, k, was)
 				k.saved.Store(c.done)
 			}
 		}
@@ -190,5 +179,5 @@ func (c *keyCut) release() {
 	c.released.Store(true)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.keys, c.from, c.saved = nil, cellTables{}, nil
+	c.keys, c.older, c.from, c.saved = nil, nil, cellTables{}, nil
 }
