@@ -378,7 +378,7 @@ func TestKeyGroupsAreReadWithTheirRuns(t *testing.T) {
 func TestARestoreHoldsAKeyGroupAtATime(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	const keys = 5000 // with 2 KB each in either step
+	const keys = 10_000 // with 2 KB each in either step
 	files := sim.NewFS(env.Real().Clock)
 	files.Put("/job/in.jsonl", bytes.ReplaceAll(records(0, keys, 1000), []byte("text"), bytes.Repeat([]byte("text"), 500)))
 	r := startLong(ctx, t, files, true, "max_parallelism=64")
@@ -393,8 +393,8 @@ func TestARestoreHoldsAKeyGroupAtATime(t *testing.T) {
 		metrics.Read(m)
 		return int64(m[0].Value.Uint64())
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(5))
-	files = files.Kill()
+	defer debug.SetGCPercent(debug.SetGCPercent(5)) // of what lives is what may be dead at a time
+	r, files = nil, files.Kill()
 	runtime.GC()
 	before, most := heap(), int64(0)
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -415,7 +415,7 @@ func TestARestoreHoldsAKeyGroupAtATime(t *testing.T) {
 	<-stopped
 	r.end()
 	t.Logf("state of %d bytes; the heap grew by %d at most", c.Bytes, most-before)
-	if most-before > c.Bytes/2 {
+	if most-before > c.Bytes*2/5 {
 		t.Errorf("of %d bytes of state the restore has held %d", c.Bytes, most-before)
 	}
 }

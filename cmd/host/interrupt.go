@@ -28,23 +28,20 @@ func interruptible(parent context.Context, stderr io.Writer) (ctx context.Contex
 		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	}
 	done := make(chan struct{})
-	go func() { // ends with stop
-		for first := true; ; first = false {
-			select {
-			case <-signals:
-			case <-done:
-				return
-			}
-			if !first {
-				end.now()
-				os.Exit(exitInterrupted)
-			}
-			fmt.Fprintln(stderr, "tidemark: stopping; Ctrl-C again ends at once")
-			cancel(errInterrupted)
+	go func() { // ends with stop, or behind an interrupt with the process
+		select {
+		case <-signals:
+		case <-done:
+			signal.Stop(signals)
+			return
 		}
+		fmt.Fprintln(stderr, "tidemark: stopping; Ctrl-C again ends at once")
+		cancel(errInterrupted)
+		<-signals // also behind stop: the Go runtime would answer with an exit code of its own
+		end.now()
+		os.Exit(exitInterrupted)
 	}()
 	return ctx, func() {
-		signal.Stop(signals)
 		close(done)
 		cancel(nil)
 	}

@@ -240,7 +240,7 @@ func TestInterruptEndsAPlugInThatDoesNotReturn(t *testing.T) {
 func TestASecondInterruptEndsWhatDoesNotStop(t *testing.T) {
 	dull := strings.Repeat("0 0 i32.load 0 i32.store 0 $x $y i32.add =y ", 20)
 	guest := wasmtest.Guest(t, "join", "func tm_arena", "func slow x:i32 y:i32\n  block\n"+
-		strings.Repeat("    0 i32.load 0 br_if 0 "+dull+"\n", 4_000)+"  end\nfunc tm_arena")
+		strings.Repeat("    0 i32.load 0 br_if 0 "+dull+"\n", 8_000)+"  end\nfunc tm_arena")
 	job := strings.Replace(stdinJob, "steps:\n", `steps:
   waits:
     from: in
