@@ -9,8 +9,8 @@ import (
 
 // pauses are the splits of a source task that must not be read now: those too far ahead of
 // an alignment group, or ahead of any other while the state budget runs out, or all of them
-// once it is passed (K8). The time
-// for which a split was paused does not count as quiet (S12).
+// once it is passed (K8). The time for which a split was paused does not count as quiet
+// (S12).
 type pauses struct {
 	splits []bool
 	looked stream.Time // at the clock, last

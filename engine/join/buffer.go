@@ -15,8 +15,8 @@ type keyState struct {
 	key   []byte
 	since stream.Time // what time its key group stood at when it came
 	sides [2]buffer
-	epoch atomic.Uint32 // number of the last cut that has it, or came before it
-	asked state.Asked[keyState]
+	epoch atomic.Uint32        // number of the last cut that has it, or came before it
+	asked state.Link[keyState] // see cold
 }
 
 // empty reports whether nothing is kept of the key.

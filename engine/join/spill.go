@@ -29,9 +29,9 @@ const (
 // cold is what a join has on disk.
 type cold struct {
 	state.Spill
-	j      *Interval
-	to     state.Backing
-	recent state.Recency[keyState] // the keys in memory
+	j     *Interval
+	to    state.Backing
+	asked state.Chain[keyState] // the keys in memory, by when they were asked for
 
 	state.Spilled
 	// due says when the first record on disk goes, or earlier, if waits.
@@ -52,7 +52,8 @@ func newCold(j *Interval, s *state.Spill) *cold {
 	if s == nil {
 		return nil
 	}
-	c := &cold{Spill: *s, j: j, to: s.Open(), settled: stream.MinTime}
+	c := &cold{Spill: *s, j: j, to: s.Open(), settled: stream.MinTime,
+		asked: state.NewChain(func(k *keyState) *state.Link[keyState] { return &k.asked })}
 	c.batch = c.to.Batch()
 	return c
 }
@@ -99,14 +100,14 @@ var errSpilled = fault.As(fault.ErrCorrupt, errors.New("state on disk is not wha
 // touch notes that a key was asked for.
 func (c *cold) touch(k *keyState) {
 	if c != nil {
-		c.recent.Touch(k, &k.asked)
+		c.asked.Touch(k)
 	}
 }
 
 // forget is told that a key in memory goes.
 func (c *cold) forget(k *keyState) {
 	if c != nil {
-		c.recent.Remove(&k.asked)
+		c.asked.Remove(k)
 	}
 }
 
@@ -152,7 +153,7 @@ func (c *cold) shrink() error {
 		return nil
 	}
 	for room := c.Room(); c.held() > room; {
-		k := c.recent.Oldest()
+		k := c.asked.Oldest()
 		if k == nil {
 			break
 		}

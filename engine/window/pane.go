@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"tidemark/engine/state"
 	"tidemark/engine/stream"
 	"tidemark/engine/trigger"
 )
@@ -25,8 +26,7 @@ type keyState struct {
 	// which it was too young; one less while it is written to that cut.
 	saved atomic.Uint64
 
-	// Where keys may leave memory: those asked for before and behind this one.
-	newer, older *keyState
+	asked state.Link[keyState] // see coldKeys
 }
 
 // pane is one window of one key: its contents, its trigger's state, its timers. A pane

@@ -23,7 +23,7 @@ type coldStates struct {
 	groups int
 	ttl    stream.Time
 
-	asked chain[keptState] // in memory, by when they were asked for
+	asked state.Chain[keptState] // in memory, by when they were asked for
 	SpilledState
 	windows int64 // of the pieces, those of windows
 	stored  int64
@@ -57,7 +57,7 @@ func (p *processor) spill(s *Spill, held func() int64, groups int) {
 	}
 	c := &coldStates{Spill: *s, to: s.Open(), held: held, groups: groups, ttl: p.TTL}
 	c.batch = c.to.Batch()
-	c.asked.link = func(k *keptState) *link[keptState] { return &k.byAsked }
+	c.asked = state.NewChain(func(k *keptState) *state.Link[keptState] { return &k.byAsked })
 	p.cold, p.keys.cold, p.windows.cold = c, c, c
 }
 
@@ -103,17 +103,15 @@ func (c *coldStates) count(k *keptState, data int, n int64) {
 
 // touch notes that a state in memory was asked for.
 func (c *coldStates) touch(k *keptState) {
-	if c == nil || k == nil || c.asked.newest == k {
-		return
+	if c != nil && k != nil {
+		c.asked.Touch(k)
 	}
-	c.asked.remove(k)
-	c.asked.push(k)
 }
 
 // leave notes that a state leaves memory. It stays on disk if it is there.
 func (c *coldStates) leave(k *keptState) {
 	if c != nil {
-		c.asked.remove(k)
+		c.asked.Remove(k)
 	}
 }
 
@@ -295,7 +293,7 @@ func (p *processor) settle() error {
 }
 
 // canGive reports whether there is a state in memory that may leave it.
-func (p *processor) canGive() bool { return p != nil && p.cold != nil && p.cold.asked.oldest != nil }
+func (p *processor) canGive() bool { return p != nil && p.cold != nil && p.cold.asked.Oldest() != nil }
 
 // gives reports whether the next to leave memory should be a state: what holds more than all
 // else does gives first.
@@ -303,7 +301,7 @@ func (p *processor) gives(held int64) bool { return p.canGive() && 2*p.bytes() >
 
 // give has the state leave memory that was not asked for in the longest time.
 func (p *processor) give() error {
-	k := p.cold.asked.oldest
+	k := p.cold.asked.Oldest()
 	if k.ofWindow() {
 		p.windows.leave(k)
 	} else {

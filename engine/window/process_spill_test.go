@@ -65,7 +65,7 @@ func (p *processor) accounted(t *testing.T, what string) {
 		}
 	}
 	linked, wantAges, want := 0, 0, SpilledState{}
-	for k := c.asked.newest; k != nil; k = k.byAsked.older {
+	for range c.asked.All() {
 		linked++
 	}
 	age := func(written stream.Time) bool { return p.TTL > 0 && written != stream.MinTime }

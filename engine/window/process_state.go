@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tidemark/engine/state"
 	"tidemark/engine/stream"
 )
 
@@ -16,9 +17,9 @@ type keptState struct {
 	data    []byte        // never empty
 	written stream.Time   // of a key: the watermark that its writer saw
 
-	byTime  link[keptState] // see keyStates
-	byAsked link[keptState] // see coldStates
-	stored  bool            // it is on disk as well
+	byTime  state.Link[keptState] // see keyStates
+	byAsked state.Link[keptState] // see coldStates
+	stored  bool                  // it is on disk as well
 }
 
 // bytes is what a state takes.
@@ -40,13 +41,13 @@ type keyStates struct {
 	size  int64 // bytes
 	// Those that can expire and are not stored, linked by time of writing: the watermark that
 	// firings see never falls, so the last one written is the newest.
-	byTime chain[keptState]
+	byTime state.Chain[keptState]
 	cold   *coldStates // nil: all are in memory
 }
 
 func newKeyStates(ttl stream.Time) keyStates {
 	s := keyStates{ttl: ttl, byKey: map[string]*keptState{}}
-	s.byTime.link = func(k *keptState) *link[keptState] { return &k.byTime }
+	s.byTime = state.NewChain(func(k *keptState) *state.Link[keptState] { return &k.byTime })
 	return s
 }
 
@@ -96,7 +97,7 @@ func (s *keyStates) add(k *keptState) {
 	s.byKey[k.key] = k
 	s.size += k.bytes()
 	if s.ttl > 0 && k.written != stream.MinTime && !k.stored {
-		s.byTime.push(k)
+		s.byTime.Push(k)
 	}
 	s.cold.touch(k)
 }
@@ -110,13 +111,13 @@ func (s *keyStates) remove(k *keptState) {
 // leave has a state whose place is taken or given up leave everything else.
 func (s *keyStates) leave(k *keptState) {
 	s.size -= k.bytes()
-	s.byTime.remove(k)
+	s.byTime.Remove(k)
 	s.cold.leave(k)
 }
 
 // expire drops what is gone at watermark wm.
 func (s *keyStates) expire(wm stream.Time) error {
-	for k := s.byTime.oldest; k != nil && s.expired(k.written, wm); k = s.byTime.oldest {
+	for k := s.byTime.Oldest(); k != nil && s.expired(k.written, wm); k = s.byTime.Oldest() {
 		s.remove(k)
 	}
 	return s.cold.expire(s, wm)
@@ -130,13 +131,13 @@ func (s *keyStates) tidy() {
 	}
 	all := make([]*keptState, 0, len(s.byKey))
 	for _, k := range s.byKey {
-		if s.byTime.remove(k); k.written != stream.MinTime && !k.stored {
+		if s.byTime.Remove(k); k.written != stream.MinTime && !k.stored {
 			all = append(all, k)
 		}
 	}
 	slices.SortFunc(all, (*keptState).compare)
 	for _, k := range all {
-		s.byTime.push(k)
+		s.byTime.Push(k)
 	}
 }
 

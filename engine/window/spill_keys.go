@@ -21,8 +21,7 @@ type coldKeys struct {
 	op *General
 	to *state.Journal
 
-	// The keys in memory, linked by when they were asked for.
-	newest, oldest *keyState
+	asked state.Chain[keyState] // the keys in memory, by when they were asked for
 
 	SpilledState
 	panes int64 // with contents
@@ -45,7 +44,8 @@ func newColdKeys(o *General, s *Spill) *coldKeys {
 	if s == nil {
 		return nil
 	}
-	c := &coldKeys{Spill: *s, op: o, to: state.NewJournal(s.Open(), keyName), woken: [2]stream.Time{stream.MinTime, stream.MinTime}}
+	c := &coldKeys{Spill: *s, op: o, to: state.NewJournal(s.Open(), keyName), woken: [2]stream.Time{stream.MinTime, stream.MinTime},
+		asked: state.NewChain(func(k *keyState) *state.Link[keyState] { return &k.asked })}
 	c.batch = c.to.Batch()
 	return c
 }
@@ -102,33 +102,16 @@ func (o *General) wake(d trigger.Domain, t stream.Time) error {
 
 // touch notes that a key was asked for.
 func (c *coldKeys) touch(k *keyState) {
-	if c == nil || c.newest == k {
-		return
+	if c != nil {
+		c.asked.Touch(k)
 	}
-	c.unlink(k)
-	if k.older = c.newest; k.older != nil {
-		k.older.newer = k
-	} else {
-		c.oldest = k
-	}
-	c.newest = k
 }
 
+// unlink is told that a key leaves memory.
 func (c *coldKeys) unlink(k *keyState) {
-	if c == nil {
-		return
+	if c != nil {
+		c.asked.Remove(k)
 	}
-	if k.newer != nil {
-		k.newer.older = k.older
-	} else if c.newest == k {
-		c.newest = k.older
-	}
-	if k.older != nil {
-		k.older.newer = k.newer
-	} else if c.oldest == k {
-		c.oldest = k.newer
-	}
-	k.newer, k.older = nil, nil
 }
 
 func (c *coldKeys) nameOf(key []byte, hash uint64) []byte {
@@ -163,17 +146,18 @@ func (c *coldKeys) shrink() error {
 		return p.settle()
 	}
 	for held, room := c.held(), c.Room(); held > room; held = c.held() {
-		if p.gives(held) || c.oldest == nil && p.canGive() {
+		if p.gives(held) || c.asked.Oldest() == nil && p.canGive() {
 			if err := p.give(); err != nil {
 				return err
 			}
 			continue
 		}
-		if c.oldest == nil {
+		k := c.asked.Oldest()
+		if k == nil {
 			break
 		}
-		c.write(c.oldest)
-		c.drop(c.oldest)
+		c.write(k)
+		c.drop(k)
 		if c.batch.Size() >= state.SpillBatch {
 			if err := c.batch.Commit(); err != nil {
 				return err

@@ -280,7 +280,7 @@ func noLeaks(t *testing.T, what string, op Operator) {
 			}
 		}
 	}
-	for k := o.cold.newest; k != nil; k = k.older {
+	for range o.cold.asked.All() {
 		linked++
 	}
 	if o.table.Used() != slots || o.listed != listed || o.live != timers || linked != len(o.keys) {
