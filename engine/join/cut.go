@@ -2,7 +2,6 @@ package join
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"slices"
 	"sync"
@@ -43,8 +42,7 @@ type writtenKeys struct {
 
 // span is where a key lies in the bytes, and its records in the rows.
 type span struct {
-	prefix   uint64 // the beginning of the key: of most pairs it decides
-	from, to int
+	state.KeySpan
 	row, end [2]int
 }
 
@@ -101,9 +99,9 @@ func (c *cut) write(k *keyState) {
 
 // add writes a key.
 func (g *writtenKeys) add(k *keyState, stores *[2]*store) {
-	at := span{prefix: prefix(k.key), from: len(g.Buf)}
+	at := span{KeySpan: g.BeginKey(k.key)}
 	k.write(&g.Writer, stores)
-	at.to = len(g.Buf)
+	at.To = len(g.Buf)
 	for s := range k.sides {
 		at.row[s] = len(g.rows[s])
 		for _, e := range k.sides[s].list() {
@@ -142,7 +140,7 @@ func (c *cut) group(n int, w *state.Writer) int {
 	g := &c.written[n]
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	slices.SortFunc(g.spans, g.compare)
+	slices.SortFunc(g.spans, func(a, b span) int { return g.CompareKeys(a.KeySpan, b.KeySpan) })
 	m := merged{cut: c, keys: g, w: w, head: len(w.Buf)}
 	for side := range m.tables {
 		m.tables[side].Reset(c.kinds[side])
@@ -182,9 +180,9 @@ type merged struct {
 // upTo writes the keys from memory that come before a key; nil: all that are left.
 func (m *merged) upTo(key []byte) {
 	g := m.keys
-	for ; m.hot < len(g.spans) && (key == nil || bytes.Compare(g.key(g.spans[m.hot]), key) < 0); m.hot++ {
+	for ; m.hot < len(g.spans) && (key == nil || bytes.Compare(g.KeyIn(g.spans[m.hot].KeySpan), key) < 0); m.hot++ {
 		s := g.spans[m.hot]
-		m.w.Buf = append(m.w.Buf, g.Buf[s.from:s.to]...)
+		m.w.Buf = append(m.w.Buf, g.Buf[s.From:s.To]...)
 		for side := range m.tables {
 			for _, row := range g.rows[side][s.row[side]:s.end[side]] {
 				m.tables[side].AppendRow(&m.stores[side].Columns, int(row))
@@ -219,24 +217,6 @@ func (m *merged) cold(key, value []byte) error {
 	}
 	m.n++
 	return r.Err()
-}
-
-func (g *writtenKeys) compare(a, b span) int {
-	if a.prefix != b.prefix {
-		return cmp.Compare(a.prefix, b.prefix)
-	}
-	return bytes.Compare(g.key(a), g.key(b))
-}
-
-func (g *writtenKeys) key(s span) []byte {
-	return g.Buf[s.from+4:][:binary.LittleEndian.Uint32(g.Buf[s.from:])]
-}
-
-// prefix is the first bytes of a key as a number in the same order.
-func prefix(key []byte) uint64 {
-	var p [8]byte
-	copy(p[:], key)
-	return binary.BigEndian.Uint64(p[:])
 }
 
 func (g *writtenKeys) free() { g.Buf, g.rows, g.spans = nil, [2][]uint32{}, nil }

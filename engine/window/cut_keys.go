@@ -1,9 +1,6 @@
 package window
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/binary"
 	"slices"
 
 	"tidemark/engine/state"
@@ -22,13 +19,7 @@ type keyWriter struct {
 // writtenKeys is the keys of a group, as they came.
 type writtenKeys struct {
 	state.Writer
-	spans []span
-}
-
-// span is where a key lies in the bytes.
-type span struct {
-	prefix   uint64 // the beginning of the key: of most pairs it decides
-	from, to int
+	spans []state.KeySpan
 }
 
 func newKeyWriter(groups, keys, room int) *keyWriter {
@@ -42,7 +33,7 @@ func perGroup(keys, groups int) int { return keys/groups + keys/groups/16 + 1 }
 func (k *keyWriter) begin(hash uint64, key []byte) *state.Writer {
 	g := &k.groups[stream.KeyGroup(hash, len(k.groups))]
 	if g.spans == nil {
-		g.spans, g.Buf = make([]span, 0, k.keys), make([]byte, 0, k.keys*k.room)
+		g.spans, g.Buf = make([]state.KeySpan, 0, k.keys), make([]byte, 0, k.keys*k.room)
 	}
 	return g.begin(key)
 }
@@ -58,7 +49,7 @@ func (k *keyWriter) write(group int, w *state.Writer) bool {
 
 // begin begins a key, which is written to what it returns.
 func (g *writtenKeys) begin(key []byte) *state.Writer {
-	g.spans = append(g.spans, span{prefix: prefix(key), from: len(g.Buf)})
+	g.spans = append(g.spans, g.BeginKey(key))
 	return &g.Writer
 }
 
@@ -68,7 +59,8 @@ func (g *writtenKeys) reset() { g.spans, g.Buf = g.spans[:0], g.Buf[:0] }
 // add adds keys that came to another one.
 func (g *writtenKeys) add(other *writtenKeys) {
 	for _, s := range other.spans {
-		g.spans = append(g.spans, span{prefix: s.prefix, from: len(g.Buf) + s.from})
+		s.From += len(g.Buf)
+		g.spans = append(g.spans, s)
 	}
 	g.Buf = append(g.Buf, other.Buf...)
 }
@@ -76,11 +68,11 @@ func (g *writtenKeys) add(other *writtenKeys) {
 // sort puts the keys in order, when all are there.
 func (g *writtenKeys) sort() {
 	for i := range g.spans {
-		if g.spans[i].to = len(g.Buf); i+1 < len(g.spans) {
-			g.spans[i].to = g.spans[i+1].from
+		if g.spans[i].To = len(g.Buf); i+1 < len(g.spans) {
+			g.spans[i].To = g.spans[i+1].From
 		}
 	}
-	slices.SortFunc(g.spans, g.compare)
+	slices.SortFunc(g.spans, g.CompareKeys)
 }
 
 // write writes the keys, in order, and reports whether there are any.
@@ -94,25 +86,4 @@ func (g *writtenKeys) write(w *state.Writer) bool {
 }
 
 // of is key i with what it has.
-func (g *writtenKeys) of(i int) []byte { return g.Buf[g.spans[i].from:g.spans[i].to] }
-
-func (g *writtenKeys) compare(a, b span) int {
-	if a.prefix != b.prefix {
-		return cmp.Compare(a.prefix, b.prefix)
-	}
-	return bytes.Compare(g.key(a), g.key(b))
-}
-
-func (g *writtenKeys) key(s span) []byte {
-	return g.Buf[s.from+4:][:binary.LittleEndian.Uint32(g.Buf[s.from:])]
-}
-
-// prefix is the first bytes of a key as a number in the same order.
-func prefix(key []byte) uint64 {
-	if len(key) >= 8 {
-		return binary.BigEndian.Uint64(key)
-	}
-	var p [8]byte
-	copy(p[:], key)
-	return binary.BigEndian.Uint64(p[:])
-}
+func (g *writtenKeys) of(i int) []byte { return g.Buf[g.spans[i].From:g.spans[i].To] }

@@ -359,7 +359,7 @@ func mergeKeys(in state.Frozen, group int, hot *writtenKeys, w *state.Writer) in
 	head, at, n := len(w.Buf), 0, 0
 	w.Len(0)
 	before := func(key []byte) {
-		for ; at < len(hot.spans) && (key == nil || bytes.Compare(hot.key(hot.spans[at]), key) < 0); at++ {
+		for ; at < len(hot.spans) && (key == nil || bytes.Compare(hot.KeyIn(hot.spans[at]), key) < 0); at++ {
 			w.Buf = append(w.Buf, hot.of(at)...)
 			n++
 		}
